@@ -12,6 +12,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.table import APIS
 from broker_lite.rate_limited_log import RateLimitedLog
@@ -28,6 +29,7 @@ class HandlerBroker:
     Attributes:
         finds_coordinator: whether requests of groups are sent as by a client that has asked for
             the coordinator before, so that the topic for their state is there.
+        siblings: the listener of each broker; a test may take one away.
     """
 
     def __init__(self, data_dir: Path, settings: Mapping[str, str], listener: ListenerInfo) -> None:
@@ -38,6 +40,15 @@ class HandlerBroker:
             self.settings, data_dir, self.clock, random_bytes=random.Random(1).randbytes
         )
         self.coordinators = Coordinators.start(self.cluster, self.clock)
+        self.listener = listener
+        self.siblings = {
+            node_id: listener._replace(bound_port=9091 + node_id)
+            for node_id in self.cluster.node_ids
+        }
+        self.talk_to(self.cluster.node_id)
+
+    def talk_to(self, node_id: int) -> None:
+        """Send the next requests to another broker of the process."""
         self.context = HandlerContext(
             cluster=self.cluster,
             groups=self.coordinators.groups,
@@ -46,11 +57,13 @@ class HandlerBroker:
             client_log=RateLimitedLog(self.clock.monotonic_ms),
             settings=self.settings,
             apis=APIS,
-            listener=listener,
-            local_address=("127.0.0.1", 9092),
+            listener=self.listener,
+            local_address=("127.0.0.1", 9091 + node_id),
             client_address=("127.0.0.1", 50000),
-            fetch_sessions=None,  # type: ignore[arg-type]
+            fetch_sessions=FetchSessionCache(1000),
             lane=Lane(),
+            node_id=node_id,
+            sibling=self.siblings.get,
         )
 
     def call(self, name: str, version: int, **fields: Any) -> Any:

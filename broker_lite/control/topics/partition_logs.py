@@ -92,7 +92,9 @@ class PartitionLogs:
             try:
                 epoch = topic.partitions[partition].leader_epoch
                 self._manager.become_leader(topic.name, partition, epoch)
-            except (UnknownTopicOrPartition, KafkaStorageError) as error:
+            except UnknownTopicOrPartition:
+                pass  # Its log was not made yet, and begins with this epoch when it is.
+            except KafkaStorageError as error:
                 _log.error(
                     "leader epoch not written topic=%s-%d reason=%s",
                     *(topic.name, partition, cause_of(error)),

@@ -1,10 +1,14 @@
 """DescribeTopicPartitions (75): describe topics page by page (KIP-966).
 
-Topics come sorted by name, never created on demand; what does not fit into the limit is named by
-next_cursor.
+Topics come sorted by name and are never created on demand. If the limit is reached, next_cursor
+names the topic and partition that come next.
+
+Not done: replicas in a data directory that is offline are not listed as offline, because a broker
+has one data directory.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
@@ -15,6 +19,9 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, sorted_in_turns
 from broker_lite.handler.topics.placed import Placed, Places
 from broker_lite.wire import messages
+
+_LIKE_METADATA: Final = 13
+"""The version of Metadata that lists replicas as this API does."""
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -64,7 +71,7 @@ class _Page:
     def __init__(self, context: HandlerContext, limit: int) -> None:
         self.response = messages.DescribeTopicPartitionsResponse()
         self._cluster = context.cluster
-        self._places = Places(context)
+        self._places = Places(context, _LIKE_METADATA)
         self._remaining = limit
 
     def add(self, name: str, first_index: int) -> None:
@@ -126,15 +133,17 @@ def _describe(
 def _partition(
     index: int, partition: PartitionRegistration, place: Placed
 ) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition":
-    """Rule: P-95."""
+    """Describe a partition; a leader that cannot be reached is no error here.
+
+    Rule: P-95 (KRaftMetadataCache.partitionMetadataForDescribeTopicResponse).
+    """
     return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
-        error_code=place.error_code,
         partition_index=index,
         leader_id=place.leader,
         leader_epoch=partition.leader_epoch,
         replica_nodes=place.replicas,
         isr_nodes=place.isr,
-        # not null, the schema's default: Java's admin client cannot read that
+        # Not null, the schema's default, because Java's admin client cannot read null here.
         eligible_leader_replicas=list(partition.eligible),
         last_known_elr=list(partition.last_leader),
         offline_replicas=place.offline,

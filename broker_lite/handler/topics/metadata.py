@@ -61,7 +61,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         answer = context.settings.broker_lite_auto_create_answer
         if answer != DESCRIBED:
             wanted.refused = dict.fromkeys(created, ErrorCode[answer])
-    response.topics = _topics(context, wanted, operations)
+    response.topics = _topics(context, wanted, Places(context, version), operations)
     return await encode_long(messages.MetadataResponse, response, request)
 
 
@@ -142,13 +142,13 @@ def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
 
 
 def _topics(
-    context: HandlerContext, wanted: _Wanted, operations: int
+    context: HandlerContext, wanted: _Wanted, places: Places, operations: int
 ) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
     """Return the requested topics; each one is looked up when it is encoded.
 
     Rule: P-80, P-81, P-87.
     """
-    cluster, places = context.cluster, Places(context)
+    cluster = context.cluster
     if wanted.is_all:
         topics = list(cluster.topics.values())
         return lazily(len(topics), (_describe(topic, places, operations) for topic in topics))

@@ -1,22 +1,28 @@
 """Where a partition is, as a client of one listener sees it.
 
-Rule: P-89, P-90 (KRaftMetadataCache.getPartitionMetadata).
+Rule: P-89, P-90 (KRaftMetadataCache.partitionMetadata).
 """
 
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
 
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import HandlerContext
+
+_UNREACHABLE_LISTED_SINCE: Final = 1
+_LISTENER_NOT_FOUND_SINCE: Final = 6
 
 
 class Placed(NamedTuple):
     """A partition's brokers.
 
     Attributes:
-        error_code: LEADER_NOT_AVAILABLE or LISTENER_NOT_FOUND while no client can reach a leader.
-        leader: NO_LEADER then.
-        offline: the replicas that are not there.
+        error_code: what Metadata answers for the partition.
+        leader: NO_LEADER if there is none, or none that the client can reach.
+        replicas: broker ids in the order of preference.
+        isr: the replicas in sync.
+        offline: the replicas that the client cannot reach.
     """
 
     error_code: ErrorCode
@@ -29,12 +35,18 @@ class Placed(NamedTuple):
 class Places:
     """The brokers of partitions, for one answer; partitions that are alike share one value."""
 
-    def __init__(self, context: HandlerContext) -> None:
-        alive = context.cluster.brokers.alive()
-        self._alive = {one.node_id for one in alive}
-        self._reached = {
-            one.node_id for one in alive if context.address_of(one.node_id) is not None
-        }
+    def __init__(self, context: HandlerContext, metadata_version: int) -> None:
+        """Look at the brokers.
+
+        Args:
+            context: of the connection.
+            metadata_version: the version of Metadata that is answered.
+        """
+        brokers = context.cluster.brokers.by_id
+        self._registered = brokers.keys()
+        self._with_listener = {one for one in brokers if context.address_of(one) is not None}
+        self._reached = {one for one in self._with_listener if not brokers[one].is_fenced}
+        self._version = metadata_version
         self._places: dict[PartitionRegistration, Placed] = {}
 
     def of(self, partition: PartitionRegistration) -> Placed:
@@ -45,18 +57,25 @@ class Places:
         return place
 
     def _place(self, partition: PartitionRegistration) -> Placed:
-        leader, error_code = partition.leader, ErrorCode.NONE
-        if leader not in self._reached:
-            # a leader that lives has no listener of this name
-            is_alive = leader in self._alive
-            error_code = (
-                ErrorCode.LISTENER_NOT_FOUND if is_alive else ErrorCode.LEADER_NOT_AVAILABLE
-            )
+        leader, replicas, isr = partition.leader, partition.replicas, partition.isr
+        offline = [one for one in replicas if one not in self._reached]
+        if self._version < _UNREACHABLE_LISTED_SINCE:
+            replicas = _among(replicas, self._reached)
+            isr = _among(isr, self._reached)
+        error_code = ErrorCode.NONE
+        if leader not in self._with_listener:
+            error_code = self._leader_error(leader)
             leader = NO_LEADER
-        return Placed(
-            error_code,
-            leader,
-            list(partition.replicas),
-            list(partition.isr),
-            [one for one in partition.replicas if one not in self._alive],
-        )
+        elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
+            error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+        return Placed(error_code, leader, list(replicas), list(isr), offline)
+
+    def _leader_error(self, leader: int) -> ErrorCode:
+        """Return why the client cannot reach a leader, which may be NO_LEADER."""
+        if leader in self._registered and self._version >= _LISTENER_NOT_FOUND_SINCE:
+            return ErrorCode.LISTENER_NOT_FOUND
+        return ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def _among(node_ids: Iterable[int], known: Collection[int]) -> tuple[int, ...]:
+    return tuple(one for one in node_ids if one in known)
