@@ -333,9 +333,7 @@ class LogManager:
         base_offset = log.segments.holding(offset).base_offset
         entry.note_offsets()
         entry.log, entry.is_clean, entry.is_new = None, False, False
-        # a recovery point of 0 would say that there are no records
-        recover_from = max(min(entry.recovery_point, base_offset), 1)
-        entry.recovery_point = min(recover_from, offset)
+        entry.recovery_point = min(entry.recovery_point, base_offset)
         entry.high_watermark = min(entry.high_watermark, offset)
         try:
             self.checkpoints.write()
