@@ -5,7 +5,7 @@ offset. Only while one is behind there is a Replicas. It keeps the recent ends o
 the end of a replica is always one that the log had.
 """
 
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
@@ -20,11 +20,16 @@ class Lag(NamedTuple):
         is_frozen: it fetches nothing any more.
         records: it is behind by so many records.
         ms: it gets each record so many milliseconds later.
+        is_passing: it is frozen only until its broker and a leader are there.
     """
 
     is_frozen: bool = False
     records: int = 0
     ms: int = 0
+    is_passing: bool = False
+
+
+STOPPED: Final = Lag(is_frozen=True, is_passing=True)
 
 
 class _Behind(NamedTuple):
@@ -34,13 +39,25 @@ class _Behind(NamedTuple):
 
 
 class Replicas:
-    """The replicas of one partition while at least one is behind.
+    """The replicas of one partition while at least one is behind, or too few are in sync.
 
     Attributes:
         isr: ids of the in-sync replicas, without the leader's.
+        is_short: fewer are in sync than min.insync.replicas says.
     """
 
-    __slots__ = ("_behind", "_end_offset", "_ends", "_on_append", "_seen", "_steady_ms", "isr")
+    __slots__ = (
+        "_behind",
+        "_end_offset",
+        "_ends",
+        "_on_append",
+        "_seen",
+        "_steady_ms",
+        "_stopped_ms",
+        "_times_ms",
+        "is_short",
+        "isr",
+    )
 
     def __init__(
         self,
@@ -59,22 +76,31 @@ class Replicas:
                 behind_since_ms().
         """
         self.isr = frozenset(isr)
+        self.is_short = False
         self._steady_ms = steady_ms
         self._on_append = on_append
         self._end_offset = end_offset
         self._behind: dict[int, _Behind] = {}
         # what each replica had when the high watermark was computed last
         self._seen: dict[int, int] = {}
-        self._ends: deque[tuple[int, int]] = deque([(steady_ms(), end_offset)])
+        # the recent ends of the log, and when it got each
+        self._ends = [end_offset]
+        self._times_ms = [steady_ms()]
+        self._stopped_ms: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether a replica is behind."""
-        return bool(self._behind)
+        """Whether the high watermark may be below the log end offset, now or later."""
+        return self.is_short or bool(self._behind)
 
     @property
     def behind(self) -> Collection[int]:
         """The replicas that are behind."""
         return self._behind.keys()
+
+    def lag_of(self, node_id: int) -> Lag | None:
+        """Return how a replica is behind; None if it is not."""
+        behind = self._behind.get(node_id)
+        return None if behind is None else behind.lag
 
     def fall_behind(self, node_id: int, lag: Lag, end_offset: int | None = None) -> None:
         """Let a replica be behind from now on.
@@ -84,18 +110,29 @@ class Replicas:
             lag: how far.
             end_offset: what it has; None for what it has now.
         """
+        since_ms = self.behind_since_ms(node_id)
         end_offset = self.end_of(node_id) if end_offset is None else end_offset
-        self._behind[node_id] = _Behind(lag, end_offset, self._steady_ms())
+        since_ms = self._steady_ms() if since_ms is None else since_ms
+        self._behind[node_id] = _Behind(lag, end_offset, since_ms)
 
-    def ends_below(self, offset: int, leader: int) -> dict[int, int]:
-        """Return the ends of the replicas that have less than a leader whose log ends there."""
-        ends = {each: self.end_of(each) for each in self._behind if each != leader}
-        return {each: end for each, end in ends.items() if end < offset}
+    def lags_below(self, offset: int) -> dict[int, tuple[Lag, int]]:
+        """Return the lags and the ends of the replicas that have less than the log would have."""
+        ends = {each: self.end_of(each) for each in self._behind}
+        return {each: (self._behind[each].lag, end) for each, end in ends.items() if end < offset}
 
-    def freeze_all(self) -> None:
-        """Let the replicas that are behind fetch nothing any more, as when nobody leads."""
-        for node_id in self._behind:
-            self.fall_behind(node_id, Lag(is_frozen=True))
+    def stop(self) -> None:
+        """Let no replica get records while nobody leads."""
+        if self._stopped_ms is None:
+            self._stopped_ms = self._steady_ms()
+
+    def go_on(self) -> None:
+        """Let the replicas get records again, as each of them is behind."""
+        self._stopped_ms = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nobody leads, so that no replica gets records."""
+        return self._stopped_ms is not None
 
     def catch_up(self, node_id: int) -> None:
         """Let a replica have all records."""
@@ -110,26 +147,34 @@ class Replicas:
         if lag.is_frozen:
             return end_offset
         if lag.records:
-            limit = self._end_offset - lag.records
-            found = next((end for _, end in reversed(self._ends) if end <= limit), end_offset)
+            had = bisect_right(self._ends, self._end_offset - lag.records)
         else:
-            limit = self._steady_ms() - lag.ms
-            found = next((end for at, end in reversed(self._ends) if at <= limit), end_offset)
-        return max(found, end_offset)
+            now_ms = self._steady_ms() if self._stopped_ms is None else self._stopped_ms
+            had = bisect_right(self._times_ms, now_ms - lag.ms)
+        return max(self._ends[had - 1], end_offset) if had else end_offset
 
-    def high_watermark(self, end_offset: int) -> int:
+    def high_watermark(self, end_offset: int, high_watermark: int) -> int:
         """Return the high watermark of the leader when its log ends at an offset.
+
+        Args:
+            end_offset: of the log.
+            high_watermark: as it is; it never goes back.
 
         Rule: C-50 (Partition.maybeIncrementLeaderHW).
         """
-        if end_offset != self._end_offset:
+        if end_offset > self._end_offset:
             self._end_offset = end_offset
-            self._ends.append((self._steady_ms(), end_offset))
+            self._ends.append(end_offset)
+            self._times_ms.append(self._steady_ms())
             if len(self._ends) > _ENDS_MAX:
-                self._ends = deque([*self._ends][::2])
+                self._ends = self._ends[::2]
+                self._times_ms = self._times_ms[::2]
             self._on_append()
         self._seen = {each: self.end_of(each) for each in {*self.isr, *self._behind}}
-        return min((self._seen[each] for each in self.isr), default=end_offset)
+        if self.is_short:
+            return high_watermark
+        lowest = min((self._seen[each] for each in self.isr), default=end_offset)
+        return max(min(lowest, end_offset), high_watermark)
 
     def behind_since_ms(self, node_id: int) -> int | None:
         """Return when a replica last had all records; None if it has them now.
@@ -142,25 +187,28 @@ class Replicas:
             return None
         if behind.lag.is_frozen:
             return behind.since_ms
-        return next(at for at, end in self._ends if end > end_offset)
+        return self._times_ms[bisect_right(self._ends, end_offset)]
 
     def next_change_ms(self) -> int | None:
         """Return when a replica gets more than it had when high_watermark() was called last.
 
         Returns:
-            A time that may have passed; None if that needs an append.
+            A time that may have passed; None if that needs an append or a leader.
         """
-        due = [
-            at + behind.lag.ms
-            for node_id, behind in self._behind.items()
-            if behind.lag.ms
-            for at, end in self._ends
-            if end > self._seen.get(node_id, behind.end_offset)
-        ]
-        return min(due, default=None)
+        due = None
+        if self._stopped_ms is None:
+            for node_id, behind in self._behind.items():
+                missing = bisect_right(self._ends, self._seen.get(node_id, behind.end_offset))
+                if behind.lag.ms and missing < len(self._ends):
+                    change_ms = self._times_ms[missing] + behind.lag.ms
+                    due = change_ms if due is None else min(due, change_ms)
+        return due
 
     def forget_old_ends(self) -> None:
         """Forget the ends that no replica can have any more."""
-        needed = min((self.end_of(each) for each in self._behind), default=self._end_offset)
-        while len(self._ends) > 1 and self._ends[1][1] <= needed:
-            self._ends.popleft()
+        needed = min(
+            (self.end_of(each) for each, one in self._behind.items() if not one.lag.is_frozen),
+            default=self._end_offset,
+        )
+        old = max(bisect_right(self._ends, needed) - 1, 0)
+        del self._ends[:old], self._times_ms[:old]

@@ -7,7 +7,7 @@ the producers' state and the leader epochs.
 import os
 from pathlib import Path
 
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import CorruptMessage, KafkaStorageError
 from broker_lite.log.files.checkpoints import sync_directory
 from broker_lite.log.files.names import (
     INDEX_SUFFIX,
@@ -23,15 +23,15 @@ from broker_lite.log.log import Log
 _INDEXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
-def cut_files(log: Log, offset: int) -> int:
+def cut_files(log: Log, offset: int) -> None:
     """Cut the files of a log in front of the first batch that reaches an offset.
+
+    The segment that holds the offset loses its indexes, so the log has to be recovered from the
+    base offset of that segment on.
 
     Args:
         log: is not used any more afterwards.
         offset: at least the log start offset.
-
-    Returns:
-        The offset from which on the log has to be recovered.
 
     Raises:
         KafkaStorageError: the files are cut in part; to cut them again is safe.
@@ -53,9 +53,8 @@ def cut_files(log: Log, offset: int) -> int:
             if path.stem.isdigit() and int(path.stem) > kept.base_offset:
                 path.unlink()
         sync_directory(Path(segments.directory))
-    except OSError as error:
+    except (OSError, CorruptMessage) as error:
         raise KafkaStorageError from error
-    return kept.base_offset
 
 
 def _remove(directory: str, base_offset: int, suffixes: tuple[str, ...]) -> None:

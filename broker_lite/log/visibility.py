@@ -28,7 +28,7 @@ class Commits:
 
     Attributes:
         held: the logs that hold records back; empty where no log has to be flushed.
-        lagging: the logs of which a replica is behind; empty where none is.
+        lagging: the logs whose high watermark may wait for replicas; empty where none does.
         failures: how many flushes failed for which somebody may have waited.
         start: begins a flush in the background, and calls flush_ended() after it; None where the
             append itself flushes.
@@ -55,7 +55,8 @@ class Visibility:
         end_offset: the log end offset after the last append.
         high_watermark: readers see the records below this offset: with one replica all of them,
             except those that are held back.
-        replicas: the replicas of other brokers while one of them is behind; else None.
+        replicas: the replicas of other brokers while one of them is behind, or too few of them
+            are in sync; else None.
         commits: shared with the other logs of the data directory.
     """
 
@@ -63,6 +64,7 @@ class Visibility:
         "_flush_at",
         "_flush_messages",
         "_flush_waiters",
+        "_flushed_to",
         "_held_to",
         "_producers",
         "_waiters",
@@ -88,6 +90,8 @@ class Visibility:
         self.commits = Commits()
         self.replicas: Replicas | None = None
         self.end_offset = self.high_watermark = parts.log_end_offset
+        # Nothing below has to be flushed before it is shown.
+        self._flushed_to = parts.log_end_offset
         self._producers = parts.producer_state
         self._waiters: dict[Waiter, None] = {}
         self._flush_waiters: list[FlushWaiter] = []
@@ -131,15 +135,21 @@ class Visibility:
             waiter(self.flusher.offline_error())
         elif self in self.commits.held:
             self._flush_waiters.append(waiter)
-        elif self.high_watermark < self.end_offset:
+        elif self._flushed_to < self.end_offset:
             waiter(KafkaStorageError(f"{self.flusher.directory} could not be flushed"))
         else:
             waiter(None)
 
     def look_at_replicas(self) -> None:
         """Move the high watermark as far as the replicas allow now, and wake who waits for it."""
-        if self not in self.commits.held:  # else the end of the flush does it
-            self._show(self.end_offset)
+        self._show(self._flushed_to)
+
+    def go_back(self, high_watermark: int) -> None:
+        """Take the high watermark that a new leader knows, which may be below that of before.
+
+        See: C-52.
+        """
+        self.high_watermark = min(high_watermark, self.high_watermark)
 
     # -- appends
 
@@ -156,9 +166,9 @@ class Visibility:
             self._show(end_offset)
 
     def _show(self, offset: int) -> None:
+        self._flushed_to = offset
         if self.replicas is not None:
-            # the high watermark of a leader never goes back
-            offset = max(self.replicas.high_watermark(offset), self.high_watermark)
+            offset = self.replicas.high_watermark(offset, self.high_watermark)
         self.high_watermark = offset
         self._producers.high_watermark_moved(offset)
         if self._waiters:

@@ -33,11 +33,13 @@ class Commands:
         try:
             asked = json.loads(text)
             name = asked.pop("do", None)
-            carry_out = _COMMANDS.get(name)
+            carry_out = _COMMANDS.get(name) if isinstance(name, str) else None
             if carry_out is None:
                 raise WrongState(f"there is no command {name!r}; there are {', '.join(_COMMANDS)}")
-            return {"result": await carry_out(self, asked)}
-        except (WrongState, BrokerError, SettingsError, ValueError) as error:
+            result = await carry_out(self, asked)
+            self._replicas.settle()
+            return {"result": result}
+        except (WrongState, BrokerError, SettingsError, ValueError, RecursionError) as error:
             return {"error": str(error) or type(error).__name__}
 
     # -- nodes
@@ -101,11 +103,11 @@ class Commands:
 
     async def _lag(self, asked: Arguments) -> None:
         topic, index, node_id = self._asked_follower(asked)
-        lag = Lag(
-            is_frozen=not (asked.get("records") or asked.get("ms")),
-            records=_number(asked, "records") if asked.get("records") else 0,
-            ms=_number(asked, "ms") if asked.get("ms") else 0,
-        )
+        records = _number(asked, "records") if asked.get("records") else 0
+        ms = _number(asked, "ms") if asked.get("ms") else 0
+        if records < 0 or ms < 0 or (records and ms):
+            raise WrongState("a replica is behind by records or by ms, and not by less than 0")
+        lag = Lag(is_frozen=not (records or ms), records=records, ms=ms)
         self._replicas.fall_behind(topic, index, node_id, lag)
 
     async def _catch_up(self, asked: Arguments) -> None:

@@ -219,6 +219,7 @@ class Nodes:
             self._open(slot)
             self._start(slot)
         self._replicas.node_back(node_id)
+        self._replicas.settle()
         self._membership.catch_up(node_id)
         logger.info("node is up node=%d", node_id)
 

@@ -399,6 +399,10 @@ class Cluster(ClusterView):
         """The logs of partitions that are in use."""
         return [*self._logs.loaded.values()]
 
+    def loaded_log(self, topic_name: str, partition: int) -> Log | None:
+        """The log of a partition if it is in use."""
+        return self._logs.loaded.get((topic_name, partition))
+
     def when_loaded(self, callback: Callable[[Log], None]) -> None:
         """Have a function called with each log that is loaded from now on."""
         self._logs.when_loaded = callback

@@ -340,7 +340,7 @@ def _read(
     fetch_offset = partition.fetch_offset
     max_bytes = min(partition.max_bytes, left_bytes)
     if max_bytes == 0 and not is_first:
-        return _without_room(log, partition, isolation_level)
+        return _without_room(log, partition, terms)
     records, high_watermark, stable_offset, start_offset, aborted = read_log(
         log,
         fetch_offset,
@@ -374,20 +374,26 @@ def replica_end(log: Log, terms: FetchTerms) -> int:
     return replicas.end_of(terms.node_id)
 
 
-def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:
+def _without_room(log: Log, partition: FetchPartition, terms: FetchTerms) -> PartitionRead:
     """Read nothing, because a limit is 0, mostly because earlier partitions used it up."""
-    start_offset = log.log_start_offset
-    if not start_offset <= partition.fetch_offset <= log.log_end_offset:
+    start_offset, high_watermark = log.log_start_offset, log.high_watermark
+    end_offset, stable_offset = log.log_end_offset, log.last_stable_offset
+    own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms)
+    if own_end != WHOLE_LOG:
+        end_offset, high_watermark = own_end, min(high_watermark, own_end)
+        stable_offset = min(stable_offset, own_end)
+    if not start_offset <= partition.fetch_offset <= end_offset:
         raise OffsetOutOfRange
+    is_committed = terms.isolation_level == READ_COMMITTED
     return PartitionRead(
         partition,
         log,
         0,
-        log.high_watermark,
-        log.last_stable_offset,
+        high_watermark,
+        stable_offset,
         start_offset,
-        () if isolation_level == READ_COMMITTED else None,
-        is_drained=partition.fetch_offset >= limit_offset(log, isolation_level),
+        () if is_committed else None,
+        is_drained=partition.fetch_offset >= (stable_offset if is_committed else high_watermark),
     )
 
 

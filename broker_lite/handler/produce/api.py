@@ -122,7 +122,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
             room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
-        if commits.held or commits.lagging or commits.failures != failures:
+        must_replicate = bool(commits.lagging) and produce.acks == _ALL
+        if must_replicate or commits.held or commits.failures != failures:
             failed |= await _wait(context, produce, accepted, answers, failures)
         answers.update(refused)
         failed |= len(refused)

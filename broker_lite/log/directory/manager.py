@@ -313,12 +313,15 @@ class LogManager:
     def truncate(self, topic: str, partition: int, offset: int) -> int:
         """Cut the end of a partition's log; the next use loads it anew.
 
+        The checkpoint is written first: whenever a crash comes, the next start recovers all that
+        the cut may have touched, and what is appended after it.
+
         Returns:
             How many offsets were cut off.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition here.
-            KafkaStorageError: the files are cut in part; the next try goes on.
+            KafkaStorageError: the files are cut in part; the next use recovers what is left.
 
         See: C-52 (LogManager.truncateTo).
         """
@@ -327,14 +330,17 @@ class LogManager:
         if offset >= end_offset:
             return 0
         entry = self._partitions[topic, partition]
-        recovery_point = cut_files(log, offset)
-        # a recovery point of 0 would say that there are no records
-        entry.recovery_point = min(
-            max(log.flusher.recovery_point, 1), max(recovery_point, 1), offset
-        )
-        entry.is_clean, entry.is_new, entry.log = False, False, None
-        self._cache.discard_directory(log.directory)
-        log.delete()
+        base_offset = log.segments.holding(offset).base_offset
+        entry.note_offsets()
+        entry.log, entry.is_clean, entry.is_new = None, False, False
+        entry.recovery_point = min(entry.recovery_point, base_offset)
+        entry.high_watermark = min(entry.high_watermark, offset)
+        try:
+            self.checkpoints.write()
+            cut_files(log, offset)
+        finally:
+            self._cache.discard_directory(log.directory)
+            log.delete()
         return end_offset - self.get(topic, partition).log_end_offset
 
     def delete(self, topic: str, partition: int) -> None:
