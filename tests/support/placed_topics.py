@@ -1,0 +1,30 @@
+"""Topics whose replicas are where a test wants them."""
+
+from collections.abc import Sequence
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
+from broker_lite.control.topics.topic_rules import NewTopic
+
+
+def place_topic(cluster: Cluster, name: str, *replicas: Sequence[int], **configs: str) -> Topic:
+    """Create a topic, of which each partition has the given replicas, and its logs."""
+    new = NewTopic(
+        name,
+        assignments=list(enumerate(replicas)),
+        configs=[(key.replace("_", "."), value) for key, value in configs.items()],
+    )
+    (topic,) = cluster.create_topics([cluster.plan_topic(new)])
+    cluster.make_logs(topic)
+    return topic
+
+
+def partition_of(cluster: Cluster, name: str, index: int = 0) -> PartitionRegistration:
+    """A partition as it is now."""
+    return cluster.topics[name].partitions[index]
+
+
+def come_back(cluster: Cluster, node_id: int) -> None:
+    """Let in a broker that was gone, and let it be in sync with all its partitions."""
+    cluster.controller.unfence(node_id)
+    cluster.controller.catch_up(node_id)
