@@ -54,6 +54,8 @@ class Writer(Protocol):
 class Controller:
     """Changes the brokers of the cluster, and who leads the partitions; used by one thread.
 
+    A broker of this process need not be registered: a client may have unregistered it.
+
     Attributes:
         moved: called with the partitions that a step has changed, once they are.
     """
@@ -131,8 +133,8 @@ class Controller:
 
         Rule: C-20 (ReplicationControlManager.handleBrokerUnfenced).
         """
-        broker = self._image.brokers.by_id[node_id]
-        if broker.is_fenced:
+        broker = self._image.brokers.by_id.get(node_id)
+        if broker is not None and broker.is_fenced:
             let_in = changes.unfencing(node_id, broker.epoch)
             self._step(self._with(node_id), first=[let_in])
 
@@ -144,8 +146,8 @@ class Controller:
 
         Rule: C-22 (ReplicationControlManager.handleBrokerInControlledShutdown).
         """
-        broker = self._image.brokers.by_id[node_id]
-        if not broker.is_stopping:
+        broker = self._image.brokers.by_id.get(node_id)
+        if broker is not None and not broker.is_stopping:
             record = changes.controlled_shutdown(node_id, broker.epoch)
             self._step(self._without(node_id), first=[record])
 
@@ -157,8 +159,10 @@ class Controller:
 
         Rule: C-21 (ReplicationControlManager.handleBrokerFenced).
         """
-        broker = self._image.brokers.by_id[node_id]
-        records = [] if broker.is_fenced else [changes.fencing(node_id, broker.epoch)]
+        broker = self._image.brokers.by_id.get(node_id)
+        records = []
+        if broker is not None and not broker.is_fenced:
+            records.append(changes.fencing(node_id, broker.epoch))
         self._step(self._without(node_id), last=records)
 
     def lose(self, node_id: int) -> None:

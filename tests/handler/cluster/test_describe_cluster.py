@@ -21,3 +21,22 @@ def test_p75_the_address_is_the_listeners(open_broker: OpenBroker) -> None:
     broker = open_broker(ListenerInfo("OUTSIDE", advertised_host="h", advertised_port=1))
     node = one(broker.call("DescribeCluster", 1).brokers)
     assert (node.host, node.port) == ("h", 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "told"),
+    [
+        (1, {}, [(1, False), (2, False)]),
+        (2, {"include_fenced_brokers": False}, [(1, False), (2, False)]),
+        (2, {"include_fenced_brokers": True}, [(1, False), (2, False), (3, True)]),
+    ],
+)
+def test_p140_a_broker_that_is_gone(
+    open_broker: OpenBroker, version: int, asked: dict[str, bool], told: list[tuple[int, bool]]
+) -> None:
+    broker = open_broker(broker_lite_brokers="3")
+    broker.context.sibling = lambda node_id: ListenerInfo("PLAINTEXT", bound_port=9091 + node_id)
+    broker.cluster.controller.fence(3)
+    brokers = broker.call("DescribeCluster", version, **asked).brokers
+    assert [(node.broker_id, node.is_fenced) for node in brokers] == told
+    assert [node.port for node in brokers] == [9091 + node_id for node_id, _ in told]
