@@ -9,7 +9,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.reassigning import plan_reassignment
 from broker_lite.errors import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.control.conftest import OpenCluster
-from tests.support.placed_topics import come_back, partition_of, place_topic
+from tests.support.several_brokers import come_back, partition_of, place_topic
 
 
 @pytest.fixture

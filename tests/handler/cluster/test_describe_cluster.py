@@ -5,8 +5,10 @@ Also tests: broker_lite.handler.authorized.
 
 import pytest
 
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.handler.context import ListenerInfo
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+from tests.support.several_brokers import talk_to
 
 
 @pytest.mark.parametrize("version", range(3))
@@ -34,9 +36,24 @@ def test_p75_the_address_is_the_listeners(open_broker: OpenBroker) -> None:
 def test_p140_a_broker_that_is_gone(
     open_broker: OpenBroker, version: int, asked: dict[str, bool], told: list[tuple[int, bool]]
 ) -> None:
-    broker = open_broker(broker_lite_brokers="3")
-    broker.context.sibling = lambda node_id: ListenerInfo("PLAINTEXT", bound_port=9091 + node_id)
+    broker = talk_to(open_broker(broker_lite_brokers="3"), 1)
     broker.cluster.controller.fence(3)
     brokers = broker.call("DescribeCluster", version, **asked).brokers
     assert [(node.broker_id, node.is_fenced) for node in brokers] == told
     assert [node.port for node in brokers] == [9091 + node_id for node_id, _ in told]
+
+
+def test_p140_a_broker_whose_listeners_are_closed_is_where_it_was_last(
+    open_broker: OpenBroker,
+) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="3"), 1)
+    for node_id in (2, 3):
+        name = "PLAINTEXT" if node_id == 2 else "OTHER"
+        broker.cluster.register(node_id, [Endpoint(name, "h", 7 + node_id)])
+        broker.cluster.controller.fence(node_id)
+    broker.context.sibling = lambda _: None
+    told = broker.call("DescribeCluster", 2, include_fenced_brokers=True).brokers
+    assert [(node.broker_id, node.host, node.port) for node in told] == [
+        (1, "127.0.0.1", 9092),
+        (2, "h", 9),
+    ]

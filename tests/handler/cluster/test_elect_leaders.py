@@ -5,7 +5,7 @@ import pytest
 from broker_lite.errors import KafkaStorageError
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
-from tests.support.placed_topics import come_back, place_topic
+from tests.support.several_brokers import come_back, place_topic
 
 _PREFERRED, _UNCLEAN = 0, 1
 _NONE, _UNKNOWN, _INVALID, _NO_PREFERRED, _NO_ELIGIBLE, _NOT_NEEDED = 0, 3, 42, 80, 83, 84

@@ -7,7 +7,7 @@ import pytest
 from broker_lite.errors import KafkaStorageError
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
-from tests.support.placed_topics import come_back, partition_of, place_topic
+from tests.support.several_brokers import come_back, partition_of, place_topic
 
 _FACTOR, _ASSIGNMENT, _STORAGE, _NOT_MOVING = 38, 39, 56, 85
 

@@ -4,7 +4,7 @@ import pytest
 
 from broker_lite.errors import KafkaStorageError
 from tests.support.handler_broker import HandlerBroker, OpenBroker
-from tests.support.placed_topics import partition_of, place_topic
+from tests.support.several_brokers import partition_of, place_topic
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
-"""Topics whose replicas are where a test wants them."""
+"""What tests do with a cluster of several brokers: places of topics, brokers that come and go."""
 
 from collections.abc import Sequence
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.handler.context import ListenerInfo
+from tests.support.handler_broker import HandlerBroker
 
 
 def place_topic(cluster: Cluster, name: str, *replicas: Sequence[int], **configs: str) -> Topic:
@@ -28,3 +30,13 @@ def come_back(cluster: Cluster, node_id: int) -> None:
     """Let in a broker that was gone, and let it be in sync with all its partitions."""
     cluster.controller.unfence(node_id)
     cluster.controller.catch_up(node_id)
+
+
+def talk_to(broker: HandlerBroker, node_id: int) -> HandlerBroker:
+    """The connection is one to another broker of the process; all have ports from 9092 on."""
+    context = broker.context
+    context.node_id = node_id
+    context.settings = broker.cluster.settings_of(node_id)
+    context.local_address = ("127.0.0.1", 9091 + node_id)
+    context.sibling = lambda other: ListenerInfo("PLAINTEXT", bound_port=9091 + other)
+    return broker
