@@ -376,3 +376,4 @@ class SettingAttributes:
     transaction_two_phase_commit_enable: bool
     transactional_id_expiration_ms: int
     unclean_leader_election_enable: bool
+    unclean_leader_election_interval_ms: int

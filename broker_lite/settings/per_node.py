@@ -36,13 +36,13 @@ def releases(settings: Settings) -> tuple[str, ...]:
 
 
 def _identity(settings: Settings, step: int) -> dict[str, Given]:
-    """Return the id and the addresses of a broker that is not the first one."""
-    if not step:
+    """Return the id of one of several brokers, and its addresses if it is not the first one."""
+    if settings.broker_lite_brokers == 1:
         return {}
     origin = _origin(settings, _BROKERS)
     node_id = Given(str(settings.node_id + step), origin)
     found = {"node.id": node_id, "broker.id": node_id}
-    for name in _ADDRESSES:
+    for name in _ADDRESSES if step else ():
         addresses = settings.value(name)
         if isinstance(addresses, tuple):
             found[name] = Given(_shifted(addresses, step), origin)

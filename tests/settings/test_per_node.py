@@ -23,7 +23,7 @@ def test_each_broker_has_its_id_and_its_ports() -> None:
         advertised_listeners="PLAINTEXT://h:19092",
     )
     first, third = settings_of_node(settings, 0), settings_of_node(settings, 2)
-    assert first is settings
+    assert (first.node_id, first.broker_id, first.listeners) == (7, 7, settings.listeners)
     assert (third.node_id, third.broker_id) == (9, 9)
     assert third.listeners == ("PLAINTEXT://127.0.0.1:9094", "OTHER://[::1]:0")
     assert third.advertised_listeners == ("PLAINTEXT://h:19094",)

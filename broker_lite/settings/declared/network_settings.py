@@ -32,7 +32,7 @@ NETWORK_SETTINGS: Final = (
         "broker.rack",
         ConfigType.STRING,
         None,
-        "Rack of this node; clients get it in Metadata answers.",
+        "Rack of this node, or of all nodes of the process; see broker.lite.racks.",
     ),
     Setting(
         "broker.lite.brokers",
