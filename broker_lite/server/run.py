@@ -40,6 +40,7 @@ from broker_lite.server.compaction import compact
 from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
 from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
+from broker_lite.server.leader_upkeep import keep_leaders
 from broker_lite.server.limits import CurrentLimits, limits_of
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import check_retention, maintain
@@ -160,6 +161,7 @@ async def _live(
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
+            group.start_soon(keep_leaders, cluster, clock)
             group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
             timed = (*coordinators[:2], cluster.membership, replicas)
             group.start_soon(run_timers, timed, clock, coordinators.alarm)

@@ -11,7 +11,9 @@ from broker_lite.settings.settings import Given, Settings
 _BROKERS = "broker.lite.brokers"
 _RACKS = "broker.lite.racks"
 _EMULATE = "emulate"
-_ADDRESSES = ("listeners", "advertised.listeners")
+_PORTS = "broker.lite.ports"
+_LISTENERS = "listeners"
+_ADDRESSES = (_LISTENERS, "advertised.listeners")
 
 
 def settings_of_node(settings: Settings, step: int) -> Settings:
@@ -45,7 +47,11 @@ def _identity(settings: Settings, step: int) -> dict[str, Given]:
     for name in _ADDRESSES if step else ():
         addresses = settings.value(name)
         if isinstance(addresses, tuple):
-            found[name] = Given(_shifted(addresses, step), origin)
+            found[name] = Given(",".join(_shifted(each, step) for each in addresses), origin)
+    if len(settings.broker_lite_ports) > step:
+        texts = found[_LISTENERS].text.split(",") if step else settings.listeners
+        port = settings.broker_lite_ports[step]
+        found[_LISTENERS] = Given(_with_first_port(settings, texts, port), _PORTS)
     return found
 
 
@@ -60,10 +66,20 @@ def _place(settings: Settings, step: int) -> dict[str, Given]:
     return found
 
 
-def _shifted(addresses: Sequence[str], step: int) -> str:
-    """Return the text of addresses whose ports are `step` further; port 0 stays any free one."""
-    parts = (address.rpartition(":") for address in addresses)
-    return ",".join(f"{rest}:{int(port) + step if int(port) else 0}" for rest, _, port in parts)
+def _shifted(address: str, step: int) -> str:
+    """Return an address whose port is `step` further; port 0 stays any free one."""
+    rest, _, port = address.rpartition(":")
+    return f"{rest}:{int(port) + step if int(port) else 0}"
+
+
+def _with_first_port(settings: Settings, addresses: Sequence[str], port: str) -> str:
+    """Return the text of addresses, of which the first one for clients has another port."""
+    controllers = {name.upper() for name in settings.controller_listener_names}
+    names = [address.partition("://")[0].upper() for address in addresses]
+    first = next(index for index, name in enumerate(names) if name not in controllers)
+    changed = list(addresses)
+    changed[first] = f"{addresses[first].rpartition(':')[0]}:{port}"
+    return ",".join(changed)
 
 
 def _origin(settings: Settings, name: str) -> str:

@@ -36,6 +36,17 @@ def test_ports_that_nobody_has_set() -> None:
     assert second.advertised_listeners is None
 
 
+def test_ports_that_are_not_side_by_side() -> None:
+    settings = given(
+        broker_lite_brokers="2",
+        broker_lite_ports="7000,7010",
+        listeners="CONTROLLER://:1,A://h:2,B://h:3",
+    )
+    first, second = settings_of_node(settings, 0), settings_of_node(settings, 1)
+    assert first.listeners == ("CONTROLLER://:1", "A://h:7000", "B://h:3")
+    assert second.listeners == ("CONTROLLER://:2", "A://h:7010", "B://h:4")
+
+
 def test_racks_are_given_in_turns() -> None:
     settings = given(broker_lite_brokers="4", broker_lite_racks="a, a,b", broker_rack="r")
     racks = [settings_of_node(settings, step).broker_rack for step in range(4)]

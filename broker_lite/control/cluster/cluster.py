@@ -110,9 +110,8 @@ class Cluster(ClusterView):
             controller=self.controller,
             write=self.write,
             make_id=self.make_id,
-            rack_of=self.rack_of,
+            settings_of=self.settings_of,
             steady_ms=clock.steady_ms,
-            session_timeout_ms=lambda: self.settings.broker_session_timeout_ms,
         )
         self._chance = random.Random(int.from_bytes(random_bytes(8)))  # noqa: S311 - no secret
         self._producer_ids = ProducerIds(self._take_producer_ids)

@@ -5,7 +5,7 @@ Nothing is changed here: the result is what the controller has to write.
 Source: ReplicationControlManager.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Alteration
@@ -43,27 +43,30 @@ def plan_election(
     return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
-def elections_to_preferred(cluster: Cluster) -> Iterator[Alteration]:
-    """Find the partitions that their preferred replica could lead, and does not.
+def preferred_elections(cluster: Cluster, topic: Topic, indexes: Iterable[int]) -> list[Alteration]:
+    """Return what gives partitions of a topic back to their preferred replicas.
 
     Rule: C-41 (ReplicationControlManager.maybeBalancePartitionLeaders).
     """
-    for topic in [*cluster.topics.values()]:
-        yield from _elections(cluster, topic, Election.PREFERRED)
+    return _elections(cluster, topic, indexes, Election.PREFERRED)
 
 
-def unclean_elections(cluster: Cluster) -> Iterator[Alteration]:
-    """Find the partitions without a leader that allow an unclean election.
+def unclean_elections(cluster: Cluster, topic: Topic, indexes: Iterable[int]) -> list[Alteration]:
+    """Return what gives a leader to partitions without one, if the topic allows loss of records.
 
     Rule: C-42 (ReplicationControlManager.maybeElectUncleanLeaders).
     """
-    for topic in [*cluster.topics.values()]:
-        if cluster.topic_config(topic.name).unclean_leader_election_enable:
-            yield from _elections(cluster, topic, Election.UNCLEAN)
+    if not cluster.topic_config(topic.name).unclean_leader_election_enable:
+        return []
+    return _elections(cluster, topic, indexes, Election.UNCLEAN)
 
 
-def _elections(cluster: Cluster, topic: Topic, election: Election) -> Iterator[Alteration]:
-    for index in range(topic.partition_count):
-        after = plan_election(cluster, topic, index, election)
-        if not isinstance(after, ErrorCode):
-            yield Alteration(topic, index, [after])
+def _elections(
+    cluster: Cluster, topic: Topic, indexes: Iterable[int], election: Election
+) -> list[Alteration]:
+    planned = ((index, plan_election(cluster, topic, index, election)) for index in indexes)
+    return [
+        Alteration(topic, index, [after])
+        for index, after in planned
+        if not isinstance(after, ErrorCode)
+    ]
