@@ -14,6 +14,7 @@ from broker_lite.errors.cause import cause_of
 from broker_lite.errors.codes import ErrorCode
 from broker_lite.errors.exceptions import (
     BrokerError,
+    BrokerIdNotRegistered,
     ClientError,
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -43,6 +44,7 @@ from broker_lite.errors.exceptions import (
     InvalidUpdateVersion,
     KafkaStorageError,
     MessageTooLarge,
+    NoReassignmentInProgress,
     NotCoordinator,
     NotEnoughReplicas,
     NotLeaderOrFollower,
@@ -74,6 +76,7 @@ from broker_lite.errors.why import Why
 
 __all__ = [
     "BrokerError",
+    "BrokerIdNotRegistered",
     "ClientError",
     "CoordinatorLoadInProgress",
     "CoordinatorNotAvailable",
@@ -104,6 +107,7 @@ __all__ = [
     "InvalidUpdateVersion",
     "KafkaStorageError",
     "MessageTooLarge",
+    "NoReassignmentInProgress",
     "NotCoordinator",
     "NotEnoughReplicas",
     "NotLeaderOrFollower",

@@ -313,6 +313,12 @@ class FencedInstanceId(BrokerError):
     code = ErrorCode.FENCED_INSTANCE_ID
 
 
+class NoReassignmentInProgress(BrokerError):
+    """Partition is not being reassigned (85)."""
+
+    code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
 class InvalidRecord(BrokerError):
     """Record or batch rejected by validation (87)."""
 
@@ -347,6 +353,12 @@ class UnknownTopicId(BrokerError):
     """Topic id not known (100)."""
 
     code = ErrorCode.UNKNOWN_TOPIC_ID
+
+
+class BrokerIdNotRegistered(BrokerError):
+    """Broker id not known to the cluster (102)."""
+
+    code = ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
 class InconsistentTopicId(BrokerError):

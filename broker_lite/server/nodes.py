@@ -183,7 +183,7 @@ class Nodes:
         slot.was_killed = False
         logger.info("node stopped node=%d", node_id)
         self._replicas.node_gone(node_id)
-        self._membership.fence(node_id)
+        self._membership.has_shut_down(node_id)
 
     async def hang(self, node_id: int) -> None:
         """Let a node go on accepting clients, but read and answer nothing.

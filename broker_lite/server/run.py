@@ -40,7 +40,8 @@ from broker_lite.server.compaction import compact
 from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
 from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
-from broker_lite.server.limits import CurrentLimits
+from broker_lite.server.leader_upkeep import keep_leaders
+from broker_lite.server.limits import CurrentLimits, limits_of
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import check_retention, maintain
 from broker_lite.server.node import Node
@@ -160,6 +161,7 @@ async def _live(
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
+            group.start_soon(keep_leaders, cluster, clock)
             group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
             timed = (*coordinators[:2], cluster.membership, replicas)
             group.start_soon(run_timers, timed, clock, coordinators.alarm)
@@ -204,11 +206,10 @@ def _nodes(
 ) -> Nodes:
     """Make the nodes of the process, which share what their clients may hold."""
     client_log = RateLimitedLog(clock.monotonic_ms)
-    get_limits = CurrentLimits(lambda: cluster.settings)
+    limits = limits_of(cluster.settings)
     open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
-    shares = ClientShares(get_limits(), clients_max(open_max), client_log)
+    shares = ClientShares(limits, clients_max(open_max), client_log)
     lane = Lane()
-    apis = offered(cluster.settings.emulate)
     several = len(site.listeners) > 1
 
     def sibling(client_host: str, name: str, node_id: int) -> ListenerInfo | None:
@@ -222,6 +223,8 @@ def _nodes(
             cluster.settings.broker_lite_fetch_sessions_max_bytes // len(site.listeners),
         )
         hooks: list[Hook] = []
+        get_settings = partial(cluster.settings_of, node_id)
+        apis = offered(get_settings().emulate)
 
         def make_context(
             *,
@@ -236,7 +239,7 @@ def _nodes(
                 transactions=coordinators.transactions,
                 clock=clock,
                 client_log=client_log,
-                settings=cluster.settings,
+                settings=get_settings(),
                 apis=apis,
                 listener=as_seen_from(client_host, listener),
                 local_address=local_address,
@@ -252,7 +255,7 @@ def _nodes(
             listeners=listeners,
             apis=apis,
             make_context=make_context,
-            get_limits=get_limits,
+            get_limits=CurrentLimits(get_settings),
             clock=clock,
             client_log=client_log,
             shares=shares,

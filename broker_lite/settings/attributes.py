@@ -36,7 +36,7 @@ class SettingAttributes:
     broker_lite_log_level: str
     broker_lite_open_files_max: int
     broker_lite_ports: tuple[str, ...]
-    broker_lite_racks: tuple[str, ...]
+    broker_lite_racks: str
     broker_lite_seed_file: str
     broker_lite_topics: str
     broker_lite_topics_file: str
@@ -376,3 +376,4 @@ class SettingAttributes:
     transaction_two_phase_commit_enable: bool
     transactional_id_expiration_ms: int
     unclean_leader_election_enable: bool
+    unclean_leader_election_interval_ms: int

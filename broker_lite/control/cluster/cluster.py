@@ -94,7 +94,6 @@ class Cluster(ClusterView):
         partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
         super().__init__(settings=settings, image=image, logs=logs, partition_logs=partition_logs)
         self.watchers = Watchers()
-        self._static_settings = settings
         self._clock = clock
         self._random_bytes = random_bytes
         self._metadata_log: MetadataLog | None = None
@@ -111,9 +110,8 @@ class Cluster(ClusterView):
             controller=self.controller,
             write=self.write,
             make_id=self.make_id,
-            rack_of=self.rack_of,
+            settings_of=self.settings_of,
             steady_ms=clock.steady_ms,
-            session_timeout_ms=lambda: self.settings.broker_session_timeout_ms,
         )
         self._chance = random.Random(int.from_bytes(random_bytes(8)))  # noqa: S311 - no secret
         self._producer_ids = ProducerIds(self._take_producer_ids)
@@ -167,7 +165,7 @@ class Cluster(ClusterView):
             LoadStopped: is_stopping() returned true.
         """
         now_ms = self._clock.now_ms()
-        settings = self._static_settings
+        settings = self.settings
         config = LogConfig(
             segment_bytes=settings.metadata_log_segment_bytes,
             segment_ms=settings.metadata_log_segment_ms,
@@ -197,7 +195,7 @@ class Cluster(ClusterView):
 
     def register(self, node_id: int, endpoints: Sequence[Endpoint]) -> None:
         """Let in a broker of this process whose listeners are open; see Membership.register."""
-        self.membership.register(node_id, endpoints, self.supported_features)
+        self.membership.register(node_id, endpoints, self.supported_features_of(node_id))
 
     def close(self, *, sync: bool = True) -> None:
         """Close all logs, so that the next start needs no recovery.
@@ -361,9 +359,8 @@ class Cluster(ClusterView):
         self.watchers.configs_changed([resource[:2] for resource in altered])
 
     def _apply_broker_configs(self) -> None:
-        dynamic = self._image.configs(BROKER_RESOURCE, str(self.node_id))
-        dynamic_default = self._image.configs(BROKER_RESOURCE, "")
-        self.settings = self._static_settings.with_dynamic(dynamic, dynamic_default)
+        self._node_settings.forget()
+        self.settings = self.settings_of(self.node_id)
         self._logs.configs = TopicConfigs(self.settings)
 
     def next_producer_id(self) -> int:
@@ -380,7 +377,7 @@ class Cluster(ClusterView):
         """Set levels of features that the caller has checked; 0 is off."""
         features = self._image.features
         changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
-        configs = safety_configs(self._image, changed, self._static_settings)
+        configs = safety_configs(self._image, changed, self._node_settings.static(self.node_id))
         self.write([*feature_records(changed), *_config_records(configs)])
         if configs:
             self._configs_altered(configs)

@@ -6,6 +6,7 @@ Nothing is changed here, except that a log is loaded when it is first used.
 from collections.abc import Mapping
 
 from broker_lite.control.cluster.features import Supported, supported_features
+from broker_lite.control.cluster.node_settings import NodeSettings
 from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
@@ -16,7 +17,8 @@ from broker_lite.errors import UnknownTopicOrPartition
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
 from broker_lite.log.validate.validated import ValidationConfig
-from broker_lite.settings import Settings, TopicConfig
+from broker_lite.settings import RELEASES, Settings, TopicConfig
+from broker_lite.settings.per_node import releases
 
 
 class ClusterView:
@@ -25,7 +27,7 @@ class ClusterView:
     Attributes:
         node_id: of the first broker of this process; its data directory is the one on disk.
         node_ids: of all brokers of this process.
-        settings: the broker's, with the dynamic ones in force.
+        settings: the first broker's, with the dynamic ones in force; see settings_of().
         logs: the logs of all partitions, for who flushes, checkpoints and cleans.
     """
 
@@ -39,7 +41,9 @@ class ClusterView:
     ) -> None:
         self.node_id: int = settings.node_id
         self.node_ids = range(self.node_id, self.node_id + settings.broker_lite_brokers)
-        self.settings = settings
+        self._node_settings = NodeSettings(settings, image)
+        self.settings = self._node_settings.static(self.node_id)
+        self._releases = releases(settings)
         self.logs = logs
         self._image = image
         self._logs = partition_logs
@@ -51,8 +55,11 @@ class ClusterView:
 
     def rack_of(self, node_id: int) -> str | None:
         """Return where one of the brokers of this process stands."""
-        racks = self.settings.broker_lite_racks
-        return racks[(node_id - self.node_id) % len(racks)] if racks else self.settings.broker_rack
+        return self._node_settings.static(node_id).broker_rack
+
+    def settings_of(self, node_id: int) -> Settings:
+        """Return the settings of a broker of this process; the same object until they change."""
+        return self._node_settings.of(node_id)
 
     @property
     def controller_id(self) -> int:
@@ -92,8 +99,12 @@ class ClusterView:
 
     @property
     def supported_features(self) -> Supported:
-        """The features of the emulated release, and their levels."""
-        return supported_features(self.settings.emulate)
+        """The features and levels that all brokers support: those of the oldest release."""
+        return supported_features(min(self._releases, key=RELEASES.index))
+
+    def supported_features_of(self, node_id: int) -> Supported:
+        """Return the features and levels that a broker of this process supports."""
+        return supported_features(self._releases[node_id - self.node_id])
 
     def log(self, topic_name: str, partition: int) -> Log:
         """Return the log of a partition.

@@ -16,7 +16,7 @@ from broker_lite.control.cluster.elections import Election, Terms, change, chang
 from broker_lite.control.cluster.features import ELIGIBLE_LEADER_REPLICAS_VERSION, Supported
 from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.image import MetadataImage
-from broker_lite.control.metadata.metadata_records import MetadataChange
+from broker_lite.control.metadata.metadata_records import MetadataChange, MetadataRecord
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration, Topic
 from broker_lite.settings import TopicConfig
 
@@ -32,6 +32,18 @@ class Moved(NamedTuple):
     after: PartitionRegistration
 
 
+class Alteration(NamedTuple):
+    """A partition that is to be changed.
+
+    Attributes:
+        steps: what it becomes, one after the other; each one is a record of the metadata log.
+    """
+
+    topic: Topic
+    partition: int
+    steps: Sequence[PartitionRegistration]
+
+
 class Writer(Protocol):
     """Writes records to the metadata log and applies them to the image; see Cluster.write."""
 
@@ -41,6 +53,8 @@ class Writer(Protocol):
 
 class Controller:
     """Changes the brokers of the cluster, and who leads the partitions; used by one thread.
+
+    A broker of this process need not be registered: a client may have unregistered it.
 
     Attributes:
         moved: called with the partitions that a step has changed, once they are.
@@ -119,8 +133,8 @@ class Controller:
 
         Rule: C-20 (ReplicationControlManager.handleBrokerUnfenced).
         """
-        broker = self._image.brokers.by_id[node_id]
-        if broker.is_fenced:
+        broker = self._image.brokers.by_id.get(node_id)
+        if broker is not None and broker.is_fenced:
             let_in = changes.unfencing(node_id, broker.epoch)
             self._step(self._with(node_id), first=[let_in])
 
@@ -132,8 +146,8 @@ class Controller:
 
         Rule: C-22 (ReplicationControlManager.handleBrokerInControlledShutdown).
         """
-        broker = self._image.brokers.by_id[node_id]
-        if not broker.is_stopping:
+        broker = self._image.brokers.by_id.get(node_id)
+        if broker is not None and not broker.is_stopping:
             record = changes.controlled_shutdown(node_id, broker.epoch)
             self._step(self._without(node_id), first=[record])
 
@@ -145,8 +159,10 @@ class Controller:
 
         Rule: C-21 (ReplicationControlManager.handleBrokerFenced).
         """
-        broker = self._image.brokers.by_id[node_id]
-        records = [] if broker.is_fenced else [changes.fencing(node_id, broker.epoch)]
+        broker = self._image.brokers.by_id.get(node_id)
+        records = []
+        if broker is not None and not broker.is_fenced:
+            records.append(changes.fencing(node_id, broker.epoch))
         self._step(self._without(node_id), last=records)
 
     def lose(self, node_id: int) -> None:
@@ -242,6 +258,25 @@ class Controller:
         """
         self._step([Moved(topic, index, topic.partitions[index], after)])
 
+    def alter_all(self, altered: Iterable[Alteration]) -> None:
+        """Change some partitions, all or none.
+
+        Args:
+            altered: each partition at most once.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+        """
+        records: list[MetadataChange] = []
+        moved = []
+        for topic, index, steps in altered:
+            first = before = topic.partitions[index]
+            for after in steps:
+                records.append(self._change_record(Moved(topic, index, before, after)))
+                before = after
+            moved.append(Moved(topic, index, first, before))
+        self._carry_out(records, moved)
+
     def _with(self, node_id: int) -> Iterator[Moved]:
         """Return the partitions that get a leader by a broker that comes."""
         is_active = self._image.brokers.is_active
@@ -292,14 +327,15 @@ class Controller:
             last: records that go behind theirs.
         """
         moved = list(changed)
-        directory = self._image.brokers.default_directory
-        partitions = (
-            change_record(
-                topic.topic_id, index, before, after, list(map(directory, after.replicas))
-            )
-            for topic, index, before, after in moved
-        )
-        self._write([*first, *partitions, *last])
+        self._carry_out([*first, *map(self._change_record, moved), *last], moved)
+
+    def _change_record(self, moved: Moved) -> MetadataRecord:
+        topic, index, before, after = moved
+        directories = list(map(self._image.brokers.default_directory, after.replicas))
+        return change_record(topic.topic_id, index, before, after, directories)
+
+    def _carry_out(self, records: Sequence[MetadataChange], moved: Sequence[Moved]) -> None:
+        self._write(records)
         for topic, index, before, after in moved:
             if after.leader == NO_LEADER:
                 _log.warning("partition without a leader topic=%s-%d", topic.name, index)

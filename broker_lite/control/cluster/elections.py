@@ -8,6 +8,7 @@ Source: PartitionChangeBuilder; KIP-966 for the eligible leader replicas.
 import enum
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from broker_lite.control.metadata import metadata_records as kinds
 from broker_lite.control.metadata.metadata_records import MetadataRecord, make
@@ -23,6 +24,20 @@ class Election(enum.Enum):
     """Any replica that is in sync; the leader stays if it can."""
     UNCLEAN = "unclean"
     """As ONLINE; where no replica in sync is alive, any that is alive, though records are lost."""
+
+
+class ReplicaMove(NamedTuple):
+    """The replicas that a partition gets.
+
+    Attributes:
+        replicas: those it has from now on, also those that are being removed.
+        adding: those of them that are not in sync yet.
+        removing: those of them that go once the others are in sync.
+    """
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +64,7 @@ def change(
     terms: Terms,
     *,
     isr: Sequence[int] | None = None,
-    replicas: Sequence[int] | None = None,
+    move: ReplicaMove | None = None,
 ) -> PartitionRegistration:
     """Return the partition after a change of its replicas or its ISR, and after its election.
 
@@ -57,14 +72,15 @@ def change(
         before: as it is now.
         terms: of the election.
         isr: the new ISR; None to leave it.
-        replicas: the new replicas; None to leave them.
+        move: the new replicas; None to leave them.
 
     Returns:
         `before` itself if nothing changes.
 
     Rule: C-10 to C-14 (PartitionChangeBuilder.build).
     """
-    target = _Target(before, terms, isr, replicas)
+    target = _Target(before, terms, isr, move)
+    target.complete_reassignment()
     target.track_eligible()
     is_unclean = target.elect()
     if target.leader == before.leader and not set(before.replicas) <= set(target.replicas):
@@ -85,16 +101,36 @@ class _Target:
         before: PartitionRegistration,
         terms: Terms,
         isr: Sequence[int] | None,
-        replicas: Sequence[int] | None,
+        move: ReplicaMove | None,
     ) -> None:
         self.before = before
         self.terms = terms
-        self.replicas = before.replicas if replicas is None else tuple(replicas)
+        if move is None:
+            move = ReplicaMove(before.replicas, before.adding, before.removing)
+        self.replicas, self.adding, self.removing = move
         self.isr = before.isr if isr is None else tuple(isr)
         self.eligible = before.eligible
         self.last_leader = before.last_leader
         self.leader = before.leader
         self.is_new_epoch = False
+
+    def complete_reassignment(self) -> None:
+        """Take the removed replicas away once those that are added are in sync.
+
+        Rule: C-43 (PartitionReassignmentReplicas.maybeCompleteReassignment).
+        """
+        if not self.adding and not self.removing:
+            return
+        isr = tuple(one for one in self.isr if one not in self.removing)
+        replicas = tuple(one for one in self.replicas if one not in self.removing)
+        in_sync = set(isr)
+        if self.removing and (not isr or not replicas):
+            return
+        if not in_sync.issuperset(self.adding):
+            return
+        if len(self.adding) < len(self.removing) and not in_sync.issuperset(replicas):
+            return
+        self.isr, self.replicas, self.adding, self.removing = isr, replicas, (), ()
 
     def track_eligible(self) -> None:
         """Keep those that leave an ISR that becomes too small.
@@ -171,6 +207,8 @@ class _Target:
             self.last_leader,
             before.partition_epoch,
             before.is_recovering or is_unclean,
+            self.adding,
+            self.removing,
         )
         return before if after == before else after._replace(partition_epoch=after[6] + 1)
 
@@ -201,6 +239,10 @@ def change_record(
         fields["isr"] = list(after.isr)
     if after.eligible != before.eligible:
         fields["eligible_leader_replicas"] = list(after.eligible)
+    if after.adding != before.adding:
+        fields["adding_replicas"] = list(after.adding)
+    if after.removing != before.removing:
+        fields["removing_replicas"] = list(after.removing)
     if after.last_leader != before.last_leader:
         fields["last_known_elr"] = list(after.last_leader)
     if after.is_recovering != before.is_recovering:

@@ -12,6 +12,7 @@ from broker_lite.control.cluster.controller import Controller, Writer
 from broker_lite.control.cluster.features import Supported
 from broker_lite.control.metadata.brokers import BrokerRegistration, BrokerRegistrations, Endpoint
 from broker_lite.errors import KafkaStorageError
+from broker_lite.settings import Settings
 
 _log = logging.getLogger("broker_lite.control")
 
@@ -31,9 +32,8 @@ class Membership:
         controller: Controller,
         write: Writer,
         make_id: Callable[[], bytes],
-        rack_of: Callable[[int], str | None],
+        settings_of: Callable[[int], Settings],
         steady_ms: Callable[[], int],
-        session_timeout_ms: Callable[[], int],
     ) -> None:
         """Remember what is needed.
 
@@ -43,18 +43,16 @@ class Membership:
             controller: of the cluster.
             write: see Cluster.write.
             make_id: makes ids of directories and of starts.
-            rack_of: where a broker stands.
+            settings_of: returns the settings of a broker.
             steady_ms: the clock's.
-            session_timeout_ms: how long a broker may be silent before it is fenced.
         """
         self.node_ids = node_ids
         self._brokers = brokers
         self._controller = controller
         self._write = write
         self._make_id = make_id
-        self._rack_of = rack_of
+        self._settings_of = settings_of
         self._steady_ms = steady_ms
-        self._session_timeout_ms = session_timeout_ms
         self._registered: set[int] = set()
         self._sessions_end_ms: dict[int, int] = {}
         self.due_at: Callable[[int | None], object] = lambda _: None
@@ -77,7 +75,7 @@ class Membership:
                 BrokerRegistration(
                     node_id,
                     -1 if known is None else known.epoch,
-                    self._rack_of(node_id),
+                    self._settings_of(node_id).broker_rack,
                     () if known is None else known.endpoints,
                     (directory_id,),
                     is_fenced=False,
@@ -110,7 +108,7 @@ class Membership:
             self._brokers.default_directory(node_id),
             incarnation_id=self._make_id(),
             endpoints=endpoints,
-            rack=self._rack_of(node_id),
+            rack=self._settings_of(node_id).broker_rack,
             supported=supported,
         )
         self._registered.add(node_id)
@@ -125,7 +123,7 @@ class Membership:
 
         Rule: C-26 (BrokerHeartbeatManager).
         """
-        timeout_ms = self._session_timeout_ms()
+        timeout_ms = self._settings_of(self.node_ids.start).broker_session_timeout_ms
         if timeout_ms <= 0:
             self._controller.fence(node_id)
             return
@@ -145,8 +143,28 @@ class Membership:
         self._controller.unfence(node_id)
 
     def shut_down(self, node_id: int) -> None:
-        """Begin a controlled shutdown; see Controller.shut_down."""
-        self._controller.shut_down(node_id)
+        """Begin a controlled shutdown, unless controlled.shutdown.enable forbids it.
+
+        Raises:
+            KafkaStorageError: not written.
+
+        See: C-22 (BrokerServer.shutdown).
+        """
+        if self._settings_of(node_id).controlled_shutdown_enable:
+            self._controller.shut_down(node_id)
+
+    def has_shut_down(self, node_id: int) -> None:
+        """Note that a broker has ended after shut_down(); without control its session goes on.
+
+        Raises:
+            KafkaStorageError: not written.
+
+        See: C-22, C-26.
+        """
+        if self._settings_of(node_id).controlled_shutdown_enable:
+            self.fence(node_id)
+        else:
+            self.go_silent(node_id)
 
     def fence(self, node_id: int) -> None:
         """Take a broker out; see Controller.fence."""

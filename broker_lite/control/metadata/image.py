@@ -151,6 +151,8 @@ class MetadataImage:
                 tuple(record.last_known_elr or ()),
                 record.partition_epoch,
                 record.leader_recovery_state == _RECOVERING,
+                tuple(record.adding_replicas),
+                tuple(record.removing_replicas),
             )
         )
         # partitions come in order; a gap cannot occur in a log that a controller wrote
@@ -195,6 +197,8 @@ class MetadataImage:
                 before.is_recovering
                 if recovery not in _RECOVERY_STATES
                 else recovery == _RECOVERING,
+                _changed(before.adding, record.adding_replicas),
+                _changed(before.removing, record.removing_replicas),
             )
         )
 

@@ -22,6 +22,9 @@ class PartitionRegistration(NamedTuple):
         last_leader: while nobody leads, the one that led last as (broker id,); else empty.
         partition_epoch: grows with each change.
         is_recovering: its last election was unclean, and no ISR was agreed on since then.
+        adding: the replicas that a reassignment adds and that are not in sync yet; empty if no
+            reassignment is in progress.
+        removing: the replicas that a reassignment takes away when it is complete.
     """
 
     leader: int
@@ -32,6 +35,8 @@ class PartitionRegistration(NamedTuple):
     last_leader: tuple[int, ...] = ()
     partition_epoch: int = 0
     is_recovering: bool = False
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

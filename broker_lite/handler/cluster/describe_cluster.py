@@ -8,6 +8,7 @@ Not done: controllers. In Kafka they have an endpoint of their own, which does n
 
 from typing import Final
 
+from broker_lite.control.metadata.brokers import BrokerRegistration
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, if_asked
 from broker_lite.handler.codec import decode, encode
@@ -49,12 +50,22 @@ def _describe(
                 is_fenced=one.is_fenced,
             )
             for one in brokers
-            if (address := context.address_of(one.node_id)) is not None
+            if (address := _address(context, one)) is not None
         ],
         cluster_authorized_operations=if_asked(
             body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
         ),
     )
+
+
+def _address(context: HandlerContext, broker: BrokerRegistration) -> tuple[str, int] | None:
+    """Return where the client reaches a broker; of one that is gone, where it was last."""
+    address = context.address_of(broker.node_id)
+    if address is None:
+        name = context.listener.name
+        last = (one for one in broker.endpoints if one.name == name)
+        address = next(((one.host, one.port) for one in last), None)
+    return address
 
 
 def _refuse(body: messages.DescribeClusterRequest) -> messages.DescribeClusterResponse:

@@ -119,7 +119,7 @@ async def append(
             now_ms=now_ms,
             # The flag comes first, because a setting is slow to read and matters to few batches.
             verification_enabled=validated.batch.is_transactional
-            and cluster.settings.transaction_partition_verification_enable,
+            and cluster.settings_of(context.node_id).transaction_partition_verification_enable,
             verification_guard=guard,
         )
     except KafkaStorageError as failure:

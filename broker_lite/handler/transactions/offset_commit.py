@@ -80,7 +80,7 @@ def _refused(
     if is_fenced(log, producer):
         return ErrorCode.INVALID_PRODUCER_EPOCH
     support = _support(version)
-    settings = context.cluster.settings
+    settings = context.cluster.settings_of(context.node_id)
     if support is not Support.ADD and not settings.transaction_partition_verification_enable:
         return None
     errors = check_partitions(context, body.transactional_id, producer, [partition], support)
