@@ -20,6 +20,7 @@ def broker_settings() -> dict[str, object]:
     """Three replicas of everything, and short times."""
     settings: dict[str, object] = dict(line.split("=", 1) for line in SHORT_TIMES)
     return settings | {
+        "auto.create.topics.enable": False,
         "default.replication.factor": 3,
         "offsets.topic.num.partitions": STATE_PARTITIONS,
         "offsets.topic.replication.factor": 3,

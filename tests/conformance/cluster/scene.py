@@ -25,7 +25,7 @@ def clients(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("client", names, indirect=True)
 
 
-def load_faults(records: Sequence[Record], writer: Program) -> list[str]:
+def load_faults(records: Sequence[Record], writer: Program, partitions: int) -> list[str]:
     """What is wrong with the records of an idempotent producer that wrote 0, 1, 2, ...
 
     Each partition has each number once and in order, and each where its acknowledgement said.
@@ -35,7 +35,7 @@ def load_faults(records: Sequence[Record], writer: Program) -> list[str]:
         (int(event.words[0]), int(event.words[2])): int(event.words[1])
         for event in writer.of_kind("acked")
     }
-    for partition in range(PARTITIONS):
+    for partition in range(partitions):
         values = [int(each.value or b"-1") for each in records if each.partition == partition]
         if values != [*range(len(values))]:
             twice = [value for value, count in Counter(values).items() if count > 1]
@@ -64,11 +64,13 @@ class Scene:
         self.topic = topic
         self.programs = programs
         self.builds = builds
+        self._partitions = 0
 
     def create(self, partitions: int = PARTITIONS, **configs: object) -> None:
         """Create the topic; underscores of names of configs are dots."""
         named = {name.replace("_", "."): value for name, value in configs.items()}
         self.cluster.create_topic(self.topic, partitions, named)
+        self._partitions = partitions
 
     def delete(self) -> None:
         """Delete the topic."""
@@ -95,7 +97,7 @@ class Scene:
     def loaded(self, **options: object) -> Program:
         """Start a producer that writes to all partitions, and wait until it does."""
         writer = self.writer(**options)
-        writer.do("load", PARTITIONS)
+        writer.do("load", self._partitions)
         self.progress(writer)
         return writer
 
@@ -130,17 +132,18 @@ class Scene:
             return Counter(event.words[0] for event in writer.of_kind("acked"))
 
         before = counts()
+        partitions = [str(each) for each in range(self._partitions)]
 
         def goes_on() -> bool:
             now = counts()
-            return all(now[each] >= before[each] + ENOUGH for each in map(str, range(PARTITIONS)))
+            return all(now[each] >= before[each] + ENOUGH for each in partitions)
 
         self.programs.wait_until(goes_on, "each partition is written to")
 
     def finish(self, writer: Program) -> None:
         """End a load; everything must be there once and in order."""
         writer.do("stop")
-        assert load_faults(self.cluster.records(self.topic), writer) == []
+        assert load_faults(self.cluster.records(self.topic), writer, self._partitions) == []
         writer.leave()
 
     def reads(self, member: Program, *values: str) -> None:

@@ -2,10 +2,13 @@
 
 import pytest
 
+from broker_lite.errors import ClientError
 from tests.conformance.cluster.scene import PARTITIONS, Scene, clients
 from tests.support.reference_kafka import free_port
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
+KEEPS_TRYING = {"aiokafka", "kafka_python"}
+"""Clients whose idempotent producer does not give a record up, or writes nothing after it."""
 
 
 @clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
@@ -117,7 +120,8 @@ def test_all_brokers_are_away_for_a_while(scene: Scene) -> None:
 @clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama", "kafkajs")
 def test_fewer_replicas_than_acks_all_needs(scene: Scene) -> None:
     scene.create(1, min_insync_replicas=2)
-    writer = scene.writer(delivery_ms=3000)
+    is_idempotent = "false" if scene.client.name in KEEPS_TRYING else "true"
+    writer = scene.writer(delivery_ms=2000, idempotent=is_idempotent)
     assert writer.do("send", 0, "before") == ("send", "0", "0")
     followers = {1, 2, 3} - {scene.leader()}
     for node in followers:
@@ -131,10 +135,25 @@ def test_fewer_replicas_than_acks_all_needs(scene: Scene) -> None:
     writer.leave()
 
 
-@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama", "kafkajs")
+@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
+def test_a_load_goes_on_once_acks_all_has_enough_replicas(scene: Scene) -> None:
+    scene.create(min_insync_replicas=2)
+    writer = scene.loaded()
+    followers = {1, 2, 3} - {scene.leader()}
+    for node in followers:
+        scene.cluster.shrink_isr(scene.topic, 0, node=node)
+    with pytest.raises(ClientError, match="NOT_ENOUGH_REPLICAS"):
+        scene.cluster.produce(scene.topic, "refused", partition=0)
+    for node in followers:
+        scene.cluster.catch_up(scene.topic, 0, node=node)
+    scene.progress(writer)
+    scene.finish(writer)
+
+
+@clients("confluent", "kafka_python", "java", "franz", "sarama", "kafkajs")
 def test_a_follower_fetches_nothing_and_acks_all_waits(scene: Scene) -> None:
     scene.create(1)
-    writer = scene.writer(delivery_ms=3000, request_ms=1000)
+    writer = scene.writer(delivery_ms=2000, request_ms=1000)
     assert writer.do("send", 0, "before") == ("send", "0", "0")
     follower = min({1, 2, 3} - {scene.leader()})
     scene.cluster.lag(scene.topic, 0, node=follower)

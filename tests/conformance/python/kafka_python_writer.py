@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 
-from kafka import KafkaProducer
+from kafka import KafkaProducer, TopicPartition
 
 from tests.conformance.python.lines import options, serve
 from tests.conformance.python.load import Load, acked, lost
@@ -44,9 +44,8 @@ class Writer:
             case ["leaders"]:
                 found = sorted(self._producer.partitions_for(self._topic))
                 cluster = self._producer._metadata
-                return [
-                    f"{each}:{cluster.leader_for_partition((self._topic, each))}" for each in found
-                ]
+                leader = cluster.leader_for_partition
+                return [f"{each}:{leader(TopicPartition(self._topic, each))}" for each in found]
         return ()
 
     def _write(self, partition: int, number: int) -> None:
