@@ -125,11 +125,12 @@ class Nodes:
         return next((each.info for each in addresses if each.info.name == name), None)
 
     async def run(self) -> None:
-        """Serve the clients of all nodes until stop(), or until cancelled."""
+        """Serve the clients of all nodes until cancelled; nodes come back even if all are down."""
         async with anyio.create_task_group() as group:
             self._group = group
             for slot in self._slots.values():
                 self._start(slot)
+            await anyio.sleep_forever()
 
     def _start(self, slot: _Slot) -> None:
         assert self._group is not None

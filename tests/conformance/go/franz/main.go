@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 
 	"broker-lite/conformance/lines"
 
@@ -19,6 +20,8 @@ func main() {
 		transactor(options)
 	case "transform":
 		transform(options)
+	case "writer":
+		writer(options)
 	case "administrator":
 		administrator(options)
 	default:
@@ -29,7 +32,7 @@ func main() {
 func consumerOptions(options map[string]string) []kgo.Opt {
 	owned := &lines.Owned{}
 	made := []kgo.Opt{
-		kgo.SeedBrokers(options["bootstrap"]), kgo.ConsumerGroup(options["group"]), kgo.ConsumeTopics(options["topic"]),
+		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.ConsumerGroup(options["group"]), kgo.ConsumeTopics(options["topic"]),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
 		kgo.SessionTimeout(lines.Milliseconds(options, "session_ms")), kgo.HeartbeatInterval(lines.Milliseconds(options, "heartbeat_ms")),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { owned.Add(added[options["topic"]]) }),
@@ -54,7 +57,7 @@ func consumerOptions(options map[string]string) []kgo.Opt {
 
 func producerOptions(options map[string]string) []kgo.Opt {
 	return []kgo.Opt{
-		kgo.SeedBrokers(options["bootstrap"]), kgo.TransactionalID(options["transactional_id"]),
+		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.TransactionalID(options["transactional_id"]),
 		kgo.TransactionTimeout(lines.Milliseconds(options, "timeout_ms")), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 	}
 }

@@ -14,6 +14,8 @@ func main() {
 	switch os.Args[1] {
 	case "member":
 		member(options)
+	case "writer":
+		writer(options)
 	case "administrator":
 		administrator(options)
 	default:

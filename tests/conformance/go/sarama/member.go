@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"broker-lite/conformance/lines"
@@ -80,7 +81,7 @@ func member(options map[string]string) {
 	if options["isolation"] == "read_committed" {
 		config.Consumer.IsolationLevel = sarama.ReadCommitted
 	}
-	group, err := sarama.NewConsumerGroup([]string{options["bootstrap"]}, options["group"], config)
+	group, err := sarama.NewConsumerGroup(strings.Split(options["bootstrap"], ","), options["group"], config)
 	lines.Must(err)
 	reader := &handler{topic: options["topic"], sought: map[int32]int64{}}
 	// a session ends, and another begins, when its context does
