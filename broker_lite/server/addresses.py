@@ -43,15 +43,21 @@ def _first_ports(texts: Sequence[str], count: int) -> Sequence[int]:
 
 
 def _check_ports(addresses: Mapping[int, Sequence[ListenerAddress]]) -> None:
-    """Check that each port is there and is wanted once."""
-    users: dict[int, str] = {}
+    """Check that each port is there, and that no two brokers want the same one.
+
+    Listeners of one broker may have the same port at different addresses.
+    """
+    users: dict[int, tuple[int, str]] = {}
     for node_id, listeners in addresses.items():
         for address in listeners:
             user = f"listener {address.info.name} of broker {node_id}"
             if address.port > _PORT_MAX:
                 raise SettingsError(f"{user}: there is no port {address.port}")
-            if address.port and users.setdefault(address.port, user) is not user:
-                raise SettingsError(f"{user}: port {address.port} is that of {users[address.port]}")
+            if max(address.info.advertised_port or 0, address.info.gateway_port or 0) > _PORT_MAX:
+                raise SettingsError(f"{user}: there is no port {_PORT_MAX + 1} to advertise")
+            other_id, other = users.setdefault(address.port, (node_id, user))
+            if address.port and other_id != node_id:
+                raise SettingsError(f"{user}: port {address.port} is that of {other}")
 
 
 def _address(listener: Listener, step: int, port: int | None) -> ListenerAddress:
