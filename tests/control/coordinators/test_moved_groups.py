@@ -1,7 +1,4 @@
-"""Groups whose coordinator moves to another broker, or that have none for a while.
-
-Also tests: broker_lite.control.coordinators.group_service, broker_lite.control.coordinators.group_state.
-"""
+"""Groups whose coordinator moves to another broker, or that have none for a while."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -1,9 +1,4 @@
-"""What a broker answers that does not coordinate a transaction: as a Kafka 4.3.1 of three does.
-
-Also tests: broker_lite.handler.transactions.producer_ids, broker_lite.handler.transactions.end,
-broker_lite.handler.transactions.partitions, broker_lite.handler.transactions.describe,
-broker_lite.handler.transactions.offset_commit, broker_lite.handler.transactions.check.
-"""
+"""What a broker answers that does not coordinate a transaction; measured with three Kafkas."""
 
 import asyncio
 from typing import Any
