@@ -177,6 +177,7 @@ class GroupState:
         self.unloaded.clear()
         self._load_ms.clear()
         self._not_before_ms.clear()
+        self._refuse_unflushed([*self._unflushed])
         for token, response in self._get_coordinator().replay.unload_all():
             _answer(token, response)
 
@@ -190,12 +191,16 @@ class GroupState:
 
         Rule: C-63 (CoordinatorRuntime.CoordinatorContext.unload).
         """
+        self.unloaded.difference_update(partitions)
+        self._refuse_unflushed(partitions)
+        self.forget(*partitions)
+
+    def _refuse_unflushed(self, partitions: Collection[int]) -> None:
+        """Answer the requests whose records in partitions wait for a flush."""
         for partition in partitions:
-            self.unloaded.discard(partition)
             for effects in self._unflushed.pop(partition, ()):
                 for token, _ in effects.replies:
                     _refuse(token, NotCoordinator())
-        self.forget(*partitions)
 
     def load(self, partition: int) -> None:
         """Load a partition with no state in memory; if that fails, it is added to `unloaded`."""

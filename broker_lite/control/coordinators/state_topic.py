@@ -121,7 +121,10 @@ class StateTopic:
         return self._only_leader == node_id
 
     def is_led_by_any(self, entity_id: str) -> bool:
-        """Whether any broker coordinates a group or a transactional id."""
+        """Whether any broker coordinates a group or a transactional id.
+
+        Rule: C-70 (AddPartitionsToTxnManager.getTransactionCoordinator).
+        """
         node_id = self._cluster.node_id
         return self.leads_all(node_id) or self._leader_of(entity_id) != NO_LEADER
 

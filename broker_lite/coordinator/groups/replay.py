@@ -74,7 +74,10 @@ class GroupReplay:
             self._consumer(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
-        """Start the timers of a loaded partition's groups, and drop offsets of missing topics."""
+        """Start the timers of a loaded partition's groups, and drop offsets of missing topics.
+
+        Rule: C-64 (GroupMetadataManager.onLoaded).
+        """
         started: GroupEffects = []
         groups = self._registry.groups
         met = self._met.pop(partition, {})
@@ -96,7 +99,7 @@ class GroupReplay:
             The responses to the open requests of their members: NOT_COORDINATOR, so that clients
             look for the coordinator and retry.
 
-        Rule: C-63 (GroupMetadataManager.onUnloaded).
+        See: C-63 (GroupMetadataManager.onUnloaded).
         """
         for partition in partitions:
             self._met.pop(partition, None)

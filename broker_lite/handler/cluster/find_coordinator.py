@@ -85,7 +85,7 @@ def _find(
 ) -> tuple[tuple[int, str, int], ErrorCode]:
     """Return id and address of the broker that leads the key's partition.
 
-    Rule: G-21 (KafkaApis.getCoordinator).
+    Rule: G-21, C-62 (KafkaApis.getCoordinator).
     """
     if error_code:
         return _NO_NODE, error_code

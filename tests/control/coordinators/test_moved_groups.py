@@ -1,7 +1,4 @@
-"""Groups whose coordinator moves to another broker, or that have none for a while.
-
-Also tests: broker_lite.control.coordinators.group_service, broker_lite.control.coordinators.group_state.
-"""
+"""Groups whose coordinator moves to another broker, or that have none for a while."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -293,6 +290,23 @@ def test_c63_a_commit_that_waits_for_the_disk_is_answered_when_its_group_moves(
             await again
         # a flush that fails later loads nothing, because nobody leads the partition
         log.flush_ended(log.log_end_offset, KafkaStorageError())
+
+    asyncio.run(scene())
+    assert trio.states() == {}
+
+
+def test_a_commit_that_waits_for_the_disk_is_answered_when_its_topic_is_deleted(
+    open_trio: OpenTrio,
+) -> None:
+    trio = open_trio(log_flush_interval_messages="1")
+    trio.cluster.logs.commits.start = lambda _: None  # it takes for ever
+
+    async def scene() -> None:
+        waiting = asyncio.ensure_future(trio.commit())
+        await asyncio.sleep(0)
+        trio.cluster.delete_topics([trio.cluster.topics[OFFSETS_TOPIC]])
+        with pytest.raises(NotCoordinator):
+            await waiting
 
     asyncio.run(scene())
     assert trio.states() == {}

@@ -1,7 +1,6 @@
 """Transactions whose coordinator moves to another broker, or that have none for a while.
 
-Also tests: broker_lite.control.coordinators.transaction_service,
-broker_lite.control.coordinators.transaction_log, broker_lite.control.coordinators.endings.
+Also tests: broker_lite.control.coordinators.endings.
 """
 
 import asyncio

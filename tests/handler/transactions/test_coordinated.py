@@ -1,9 +1,4 @@
-"""What a broker answers that does not coordinate a transaction: as a Kafka 4.3.1 of three does.
-
-Also tests: broker_lite.handler.transactions.producer_ids, broker_lite.handler.transactions.end,
-broker_lite.handler.transactions.partitions, broker_lite.handler.transactions.describe,
-broker_lite.handler.transactions.offset_commit, broker_lite.handler.transactions.check.
-"""
+"""What a broker answers that does not coordinate a transaction; measured with three Kafkas."""
 
 import asyncio
 from typing import Any
@@ -145,7 +140,9 @@ def test_c70_partitions_are_checked_wherever_the_coordinator_is(
 # -- TxnOffsetCommit goes to the coordinator of the group
 
 
-def commit(brokers: ThreeBrokers, node_id: int, version: int, group_id: str) -> list[Any]:
+def commit(
+    brokers: ThreeBrokers, node_id: int, version: int, group_id: str, producer_id: int = 1
+) -> list[Any]:
     types = messages.TxnOffsetCommitRequest
     topics = [
         types.TxnOffsetCommitRequestTopic(
@@ -156,17 +153,17 @@ def commit(brokers: ThreeBrokers, node_id: int, version: int, group_id: str) -> 
         )
         for name in ("t", "no")
     ]
-    fields = {"transactional_id": NAME, "producer_id": 1, "group_id": group_id, "topics": topics}
-    answer = brokers.ask(node_id, "TxnOffsetCommit", version, **fields)
-    return [(each.name, each.partitions[0].error_code) for each in answer.topics]
+    fields = {"transactional_id": NAME, "producer_id": producer_id, "group_id": group_id}
+    answer = brokers.ask(node_id, "TxnOffsetCommit", version, topics=topics, **fields)
+    return sorted((each.name, each.partitions[0].error_code) for each in answer.topics)
 
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_c60_offsets_of_a_transaction(brokers: ThreeBrokers, version: int) -> None:
     group, other = brokers.coordinator("g"), brokers.other("g")
-    assert sorted(commit(brokers, other, version, "g")) == [("no", 3), ("t", 16)]
-    assert sorted(commit(brokers, other, version, "")) == [("no", 3), ("t", 24)]
-    assert sorted(commit(brokers, group, version, "g")) == [("no", 3), ("t", 49)]
+    assert commit(brokers, other, version, "g") == [("no", 3), ("t", 16)]
+    assert commit(brokers, other, version, "") == [("no", 3), ("t", 24)]
+    assert commit(brokers, group, version, "g") == [("no", 3), ("t", 49)]
 
 
 def test_c60_a_group_that_moves_while_its_transaction_is_checked(
@@ -181,7 +178,7 @@ def test_c60_a_group_that_moves_while_its_transaction_is_checked(
 
     monkeypatch.setattr(offset_commit, "_refused", lambda *_: None)
     monkeypatch.setattr(offset_commit, "wait_for_coordinators", move)
-    assert sorted(commit(brokers, node_id, 3, "g")) == [("no", 3), ("t", 16)]
+    assert commit(brokers, node_id, 3, "g") == [("no", 3), ("t", 16)]
 
 
 # -- WriteTxnMarkers
@@ -209,3 +206,31 @@ def test_c71_markers_are_written_by_leaders_only(brokers: ThreeBrokers) -> None:
     brokers.set_leader("only1", 0, -1)
     answer = brokers.ask(1, "WriteTxnMarkers", 1, markers=[marker])
     assert answer.markers[0].topics[2].partitions[0].error_code == 6
+
+
+def test_c69_offsets_are_committed_when_the_coordinator_of_their_group_is_back(
+    brokers: ThreeBrokers,
+) -> None:
+    node_id, transactions = right(brokers), brokers.context.transactions
+    fields = {"transactional_id": NAME, "producer_id": -1, "producer_epoch": -1}
+    given = brokers.ask(node_id, "InitProducerId", 5, transaction_timeout_ms=9000, **fields)
+    fields |= {"producer_id": given.producer_id, "producer_epoch": given.producer_epoch}
+    leader = brokers.coordinator("g")
+    assert commit(brokers, leader, 5, "g", given.producer_id) == [("no", 3), ("t", 0)]
+    brokers.set_leader(OFFSETS_TOPIC, brokers.partition("g"), -1)
+    ended = brokers.ask(node_id, "EndTxn", 5, committed=True, **fields)
+    assert ended.error_code == 0
+
+    def state() -> str:
+        described = brokers.ask(node_id, "DescribeTransactions", 0, transactional_ids=[NAME])
+        return str(described.transaction_states[0].transaction_state)
+
+    assert state() == "PrepareCommit"
+    back = next(each for each in (1, 2, 3) if each != leader)
+    brokers.set_leader(OFFSETS_TOPIC, brokers.partition("g"), back)
+    transactions.on_time()
+    assert state() == "CompleteCommit"
+    group = messages.OffsetFetchRequest.OffsetFetchRequestGroup(group_id="g", topics=None)
+    (fetched,) = brokers.ask(back, "OffsetFetch", 8, groups=[group], require_stable=True).groups
+    (topic,) = fetched.topics
+    assert [each.committed_offset for each in topic.partitions] == [3]
