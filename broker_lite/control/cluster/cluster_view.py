@@ -51,8 +51,10 @@ class ClusterView:
 
     def rack_of(self, node_id: int) -> str | None:
         """Return where one of the brokers of this process stands."""
-        racks = self.settings.broker_lite_racks
-        return racks[(node_id - self.node_id) % len(racks)] if racks else self.settings.broker_rack
+        if not self.settings.broker_lite_racks:
+            return self.settings.broker_rack
+        racks = self.settings.broker_lite_racks.split(",")
+        return racks[(node_id - self.node_id) % len(racks)].strip() or None
 
     @property
     def controller_id(self) -> int:

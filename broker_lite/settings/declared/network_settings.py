@@ -44,13 +44,14 @@ NETWORK_SETTINGS: Final = (
     ),
     Setting(
         "broker.lite.ports",
-        ConfigType.LIST,
+        ConfigType.STRING,
         "",
         "Port of each broker's first listener; without any they are side by side.",
+        own=True,
     ),
     Setting(
         "broker.lite.racks",
-        ConfigType.LIST,
+        ConfigType.STRING,
         "",
         "Racks of the brokers in turns, such as a,b,c; without any all have broker.rack.",
         own=True,
