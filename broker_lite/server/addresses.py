@@ -1,13 +1,16 @@
 """Where each node of the process listens, and what its clients are told."""
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import ListenerInfo
 from broker_lite.server.listener import ListenerAddress
 from broker_lite.settings import Listener, Settings, parse_listeners
 
-_PORT_MAX = 65535
+_PORT_MAX: Final = 65535
+_NUMBER: Final = re.compile("[0-9]{1,5}")
 
 
 def addresses_by_node(settings: Settings) -> Mapping[int, Sequence[ListenerAddress]]:
@@ -33,21 +36,21 @@ def addresses_by_node(settings: Settings) -> Mapping[int, Sequence[ListenerAddre
     return addresses
 
 
-def _first_ports(texts: Sequence[str], count: int) -> Sequence[int]:
+def _first_ports(text: str, count: int) -> Sequence[int]:
     """Return the port of each broker's first listener; empty where they are side by side."""
-    if texts and len(texts) != count:
-        raise SettingsError(f"broker.lite.ports: {len(texts)} ports for {count} brokers")
-    if not all(text.isdecimal() and int(text) <= _PORT_MAX for text in texts):
-        raise SettingsError(f"broker.lite.ports: {','.join(texts)!r} are not port numbers")
-    return [int(text) for text in texts]
+    if not text:
+        return ()
+    ports = [each.strip() for each in text.split(",")]
+    if len(ports) != count:
+        raise SettingsError(f"broker.lite.ports: {len(ports)} ports for {count} brokers")
+    if not all(_NUMBER.fullmatch(port) and int(port) <= _PORT_MAX for port in ports):
+        raise SettingsError(f"broker.lite.ports: {text!r} are not port numbers")
+    return [int(port) for port in ports]
 
 
 def _check_ports(addresses: Mapping[int, Sequence[ListenerAddress]]) -> None:
-    """Check that each port is there, and that no two brokers want the same one.
-
-    Listeners of one broker may have the same port at different addresses.
-    """
-    users: dict[int, tuple[int, str]] = {}
+    """Check that each port is there, and that no two listeners want one port of one host."""
+    users: dict[tuple[str, int], str] = {}
     for node_id, listeners in addresses.items():
         for address in listeners:
             user = f"listener {address.info.name} of broker {node_id}"
@@ -55,9 +58,9 @@ def _check_ports(addresses: Mapping[int, Sequence[ListenerAddress]]) -> None:
                 raise SettingsError(f"{user}: there is no port {address.port}")
             if max(address.info.advertised_port or 0, address.info.gateway_port or 0) > _PORT_MAX:
                 raise SettingsError(f"{user}: there is no port {_PORT_MAX + 1} to advertise")
-            other_id, other = users.setdefault(address.port, (node_id, user))
-            if address.port and other_id != node_id:
-                raise SettingsError(f"{user}: port {address.port} is that of {other}")
+            key = address.host, address.port
+            if address.port and users.setdefault(key, user) is not user:
+                raise SettingsError(f"{user}: port {address.port} is that of {users[key]}")
 
 
 def _address(listener: Listener, step: int, port: int | None) -> ListenerAddress:

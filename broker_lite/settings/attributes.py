@@ -35,7 +35,7 @@ class SettingAttributes:
     broker_lite_log_format: str
     broker_lite_log_level: str
     broker_lite_open_files_max: int
-    broker_lite_ports: tuple[str, ...]
+    broker_lite_ports: str
     broker_lite_racks: str
     broker_lite_seed_file: str
     broker_lite_topics: str

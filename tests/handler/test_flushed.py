@@ -30,11 +30,10 @@ from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
-from tests.handler.data_apis import join
 from tests.log.logs import append
 from tests.support.coordinator_topics import make_offsets_topic
 from tests.support.disk import Disk
-from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.handler_broker import HandlerBroker, OpenBroker, join
 
 pytestmark = pytest.mark.anyio
 

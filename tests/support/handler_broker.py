@@ -1,6 +1,7 @@
 """Handlers without a server: requests as values, through the wire codec, to a real Cluster."""
 
 import asyncio
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
-from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
+from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
@@ -86,7 +87,7 @@ class HandlerBroker:
         async def answer() -> bytes:
             parts = await dispatch(self.context, request)
             assert parts is not None
-            return b"".join(parts)  # type: ignore[arg-type]
+            return join(parts)
 
         data = asyncio.run(answer())
         response, end = response_type.decode(data, version)
@@ -108,6 +109,14 @@ def handler_broker(
 
 OpenBroker = Callable[..., HandlerBroker]
 """A fixture: opens a broker with settings given as keyword arguments."""
+
+
+def join(parts: Parts) -> bytes:
+    """A response body in memory, with the ranges of files read."""
+    return b"".join(
+        part if isinstance(part, bytes) else os.pread(part.fd, part.size_bytes, part.position)
+        for part in parts
+    )
 
 
 def one(results: list[Any]) -> Any:

@@ -45,7 +45,7 @@ NETWORK_SETTINGS: Final = (
     ),
     Setting(
         "broker.lite.ports",
-        ConfigType.LIST,
+        ConfigType.STRING,
         "",
         "Port of each broker's first listener; without any they are side by side.",
         own=True,
