@@ -1,4 +1,4 @@
-"""C-50 to C-53: replicas that are behind, ISRs that shrink and grow, elections that lose records."""
+"""C-50 to C-53: replicas that are behind, ISRs that change, elections that lose records."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
