@@ -7,7 +7,8 @@ memory to messages of magic 0 (v0-1) or 1 (v2-3), and versions below 10 do not g
 - v1 throttle time; v2 magic 1 (KIP-32); v3 a limit for the whole answer (KIP-74).
 - v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
 - v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).
-- v11 rack and preferred replica (KIP-392); the answer names no replica, because there is only one.
+- v11 rack and preferred replica (KIP-392); with replica.selector.class, an answer of the leader may
+  name a replica in the consumer's rack instead of records.
 - v12 last fetched epoch and diverging epoch (KIP-595); v13 topic ids (KIP-516).
 - v15 replica state instead of the replica id (KIP-903); v16 the address of a leader that moved
   (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
@@ -36,6 +37,7 @@ from broker_lite.handler.fetch.many import (
 )
 from broker_lite.handler.fetch.old_clients import MAGIC_2_FROM, ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
+from broker_lite.handler.fetch.preferred import Redirect, redirect_to
 from broker_lite.handler.fetch.read import (
     CURRENT_LEADER_FROM,
     LOGS_AT_A_TIME,
@@ -198,7 +200,15 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         max_bytes,
         context.node_id,
         version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MAGIC_2_FROM,
+        _redirect(context, body.rack_id) if body.rack_id and replica_id < 0 else None,
     )
+
+
+def _redirect(context: HandlerContext, rack: str) -> Redirect | None:
+    """Return what sends consumers of a rack to another replica; None without a selector."""
+    if context.settings.value("replica.selector.class") is None:
+        return None
+    return redirect_to(context.cluster, rack)
 
 
 async def _apply(
@@ -320,6 +330,7 @@ def _remember(partitions: FetchPartitions, answer: PartitionRead, isolation_leve
         or partition.high_watermark != answer.high_watermark
         or partition.log_start_offset != answer.log_start_offset
         or answer.diverging_epoch is not None
+        or answer.preferred_replica >= 0
     )
     partition.high_watermark = answer.high_watermark
     partition.log_start_offset = answer.log_start_offset

@@ -1,7 +1,7 @@
 """Read the partitions of a Fetch request: for each of them, which bytes or which error."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,7 +40,8 @@ class FetchTerms(NamedTuple):
     """The fields of a Fetch request that hold for all its partitions.
 
     `isolation_level` is 0 for replicas, which read up to the log end offset. `node_id` is the
-    broker that is asked. `is_old`: the client is answered as an old one.
+    broker that is asked. `is_old`: the client is answered as an old one. `redirect` is asked by a
+    leader first; see preferred.redirect_to().
     """
 
     version: int
@@ -51,6 +52,7 @@ class FetchTerms(NamedTuple):
     max_bytes: int
     node_id: int
     is_old: bool = False
+    redirect: "Callable[[Log, FetchPartition], PartitionRead | None] | None" = None
 
 
 class PartitionRead(FetchedPartition):
@@ -79,6 +81,7 @@ class PartitionRead(FetchedPartition):
         is_drained: bool = False,
         diverging_epoch: tuple[int, int] | None = None,
         current_leader: tuple[int, int] | None = None,
+        preferred_replica: int = -1,
     ) -> None:
         super().__init__(
             partition.topic,
@@ -91,6 +94,7 @@ class PartitionRead(FetchedPartition):
             b"" if records is None else records,
             diverging_epoch,
             current_leader,
+            preferred_replica,
         )
         self.partition = partition
         self.log = log
@@ -110,8 +114,8 @@ class FetchRead:
         unknown_count: the number of answers for unknown partitions.
         size_bytes: of the records of all answers.
         left_bytes: how many bytes the next partition may give.
-        answers_at_once: a partition has an error or a diverging epoch, so the request does not wait
-            for bytes.
+        answers_at_once: a partition has an error, a diverging epoch or a preferred replica, so the
+            request does not wait for bytes.
 
     See: F-03, F-11.
     """
@@ -156,7 +160,9 @@ class FetchRead:
             self._files_left -= 1
             if not self._files_left:
                 self.left_bytes = 0
-        elif answer.error_code or answer.diverging_epoch is not None:
+        elif (
+            answer.error_code or answer.diverging_epoch is not None or answer.preferred_replica >= 0
+        ):
             self.answers_at_once = True
 
     def add_unknown(self, answer: PartitionRead) -> None:
@@ -332,6 +338,10 @@ def _read(
     check_epoch_and_leader(cluster, terms, partition, log)
     if terms.is_follower:
         _refuse_follower(partition)
+    if terms.redirect is not None and log.leader_id == terms.node_id:
+        elsewhere = terms.redirect(log, partition)
+        if elsewhere is not None:
+            return elsewhere
     if partition.last_fetched_epoch >= 0:
         diverging = diverging_epoch(log, partition)
         if diverging is not None:
