@@ -8,12 +8,13 @@ import pytest
 from tests.conformance.cluster.conftest import STATE_PARTITIONS
 from tests.conformance.cluster.scene import OFFSETS, Scene, clients, state_partition
 from tests.conformance.feeder import PARTITIONS, Feeder
-from tests.conformance.group import Group
+from tests.conformance.group import Group, committed_offsets
+from tests.conformance.program import Program
 from tests.conformance.reads import read_faults
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
-FIRST_REREAD = {"confluent": 8, "kafka_python": 8, "java": 8, "franz": 8}
-"""Where clients that notice a cut log (KIP-320) go on; the others begin anew."""
+NOTICES_A_CUT = {"confluent", "kafka_python", "java", "franz"}
+"""Clients that look for where a cut log begins to differ (KIP-320), and go on there."""
 MANY = 20
 
 
@@ -109,6 +110,9 @@ def test_the_leader_crashes_under_a_consumer(scene: Scene) -> None:
     member = scene.member()
     scene.cluster.produce(scene.topic, "a", "b")
     scene.reads(member, "a", "b")
+    scene.programs.wait_until(
+        lambda: committed_offsets(scene.cluster.bootstrap, scene.group) == {0: 2}, "a commit"
+    )
     leader = scene.cluster.brokers[scene.leader()]
     leader.down()
     scene.cluster.produce(scene.topic, "c")
@@ -140,24 +144,55 @@ def test_a_consumer_does_not_read_what_a_follower_lacks(scene: Scene) -> None:
 
 @clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama", "kafkajs")
 def test_an_unclean_election_cuts_the_log_under_a_consumer(scene: Scene) -> None:
+    first, cut = cut_under_a_consumer(scene, "earliest")
+    assert first == (cut if scene.client.name in NOTICES_A_CUT else 0)
+
+
+@clients("confluent", "aiokafka", "kafka_python", "java")
+def test_an_unclean_election_and_a_consumer_that_skips(scene: Scene) -> None:
+    first, cut = cut_under_a_consumer(scene, "latest")
+    assert first == cut if scene.client.name in NOTICES_A_CUT else first >= cut
+
+
+def cut_under_a_consumer(scene: Scene, reset: str) -> tuple[int, int]:
+    """Let a consumer read more than the next leader has.
+
+    Returns:
+        Where the consumer goes on, and the end of the log right after the election.
+    """
     scene.create(1)
-    member = scene.member()
     behind = min({1, 2, 3} - {scene.leader()})
-    scene.cluster.produce(scene.topic, *"abcdefgh")
+    member = scene.member(reset=reset)
+    cut = write_until_read(scene, member)
     scene.cluster.lag(scene.topic, 0, node=behind)
     scene.cluster.shrink_isr(scene.topic, 0, node=behind)
-    scene.cluster.produce(scene.topic, *"ijkl")
-    scene.reads(member, *"ijkl")
+    scene.cluster.produce(scene.topic, *"abcdefgh")
+    scene.reads(member, *"abcdefgh")
     scene.cluster.elect_unclean(scene.topic, 0, to=behind)
     before = len(scene.values(member))
-    scene.cluster.produce(scene.topic, "I", "J")
-    scene.reads(member, "I", "J")
-    first = int(member.of_kind("read")[before].words[1])
-    assert first == FIRST_REREAD.get(scene.client.name, 0)
+    write_until_read(scene, member)
+    last = (scene.cluster.records(scene.topic)[-1].value or b"").decode()
+    scene.reads(member, last)
     member.leave()
+    return int(member.of_kind("read")[before].words[1]), cut
 
 
-@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
+def write_until_read(scene: Scene, member: Program) -> int:
+    """Write records until a consumer reads one of these, and return how many the topic has."""
+    before = len(scene.values(member))
+    count = len(scene.cluster.records(scene.topic))
+
+    def is_read() -> bool:
+        nonlocal count
+        scene.cluster.produce(scene.topic, f"record-{count}")
+        count += 1
+        return len(scene.values(member)) > before
+
+    scene.programs.wait_until(is_read, "a record is read")
+    return count
+
+
+@clients("confluent", "aiokafka", "kafka_python", "java", "sarama")
 def test_a_topic_is_deleted_and_created_again(scene: Scene) -> None:
     scene.create(1)
     member = scene.member()

@@ -5,11 +5,15 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"broker-lite/conformance/lines"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// metadataAge is how old metadata has to be before a client asks for it again; the default is seconds.
+const metadataAge = 100 * time.Millisecond
 
 func main() {
 	options := lines.Options()
@@ -33,7 +37,7 @@ func consumerOptions(options map[string]string) []kgo.Opt {
 	owned := &lines.Owned{}
 	made := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.ConsumerGroup(options["group"]), kgo.ConsumeTopics(options["topic"]),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(), kgo.MetadataMinAge(metadataAge),
 		kgo.SessionTimeout(lines.Milliseconds(options, "session_ms")), kgo.HeartbeatInterval(lines.Milliseconds(options, "heartbeat_ms")),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { owned.Add(added[options["topic"]]) }),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { owned.Remove(gone[options["topic"]]) }),
@@ -58,6 +62,6 @@ func consumerOptions(options map[string]string) []kgo.Opt {
 func producerOptions(options map[string]string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.TransactionalID(options["transactional_id"]),
-		kgo.TransactionTimeout(lines.Milliseconds(options, "timeout_ms")), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionTimeout(lines.Milliseconds(options, "timeout_ms")), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(metadataAge),
 	}
 }

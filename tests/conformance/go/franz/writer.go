@@ -21,7 +21,7 @@ func writerOptions(options map[string]string) []kgo.Opt {
 		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProduceRequestTimeout(lines.Milliseconds(options, "request_ms")), kgo.RecordDeliveryTimeout(lines.Milliseconds(options, "delivery_ms")),
 		kgo.RequestTimeoutOverhead(lines.Milliseconds(options, "request_ms")),
-		kgo.ProducerLinger(0), kgo.MetadataMinAge(100 * time.Millisecond), kgo.MetadataMaxAge(2 * time.Second),
+		kgo.ProducerLinger(0), kgo.MetadataMinAge(metadataAge), kgo.MetadataMaxAge(2 * time.Second),
 	}
 	if options["idempotent"] != "true" {
 		made = append(made, kgo.DisableIdempotentWrite())

@@ -3,11 +3,15 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"broker-lite/conformance/lines"
 
 	"github.com/IBM/sarama"
 )
+
+// backoff is the pause between two tries; some defaults are seconds.
+const backoff = 100 * time.Millisecond
 
 func main() {
 	options := lines.Options()

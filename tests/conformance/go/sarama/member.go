@@ -13,9 +13,9 @@ import (
 
 // handler reads the partitions of one session at a time.
 type handler struct {
-	lock    sync.Mutex
-	owned   lines.Owned
-	topic   string
+	lock  sync.Mutex
+	owned lines.Owned
+	topic string
 	// where the next session begins, after a seek
 	sought map[int32]int64
 }
@@ -73,6 +73,9 @@ func (h *handler) take(session sarama.ConsumerGroupSession, claim sarama.Consume
 func member(options map[string]string) {
 	config := configuration()
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	config.Consumer.Retry.Backoff = backoff
+	config.Consumer.Group.Rebalance.Retry.Backoff = backoff
+	config.Metadata.Retry.Backoff = backoff
 	config.Consumer.Offsets.AutoCommit.Enable = false
 	config.Consumer.Group.Session.Timeout = lines.Milliseconds(options, "session_ms")
 	config.Consumer.Group.Heartbeat.Interval = lines.Milliseconds(options, "heartbeat_ms")

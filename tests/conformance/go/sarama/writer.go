@@ -27,9 +27,9 @@ func writerConfiguration(options map[string]string) *sarama.Config {
 	config.Net.ReadTimeout = lines.Milliseconds(options, "request_ms") + time.Second
 	config.Net.DialTimeout = lines.Milliseconds(options, "request_ms")
 	config.Net.MaxOpenRequests = 1 // what Idempotent needs
-	config.Producer.Retry.Backoff = 100 * time.Millisecond
+	config.Producer.Retry.Backoff = backoff
 	config.Producer.Retry.Max = int(lines.Int(options["delivery_ms"]) / 100)
-	config.Metadata.Retry.Backoff = 100 * time.Millisecond
+	config.Metadata.Retry.Backoff = backoff
 	config.Metadata.RefreshFrequency = 2 * time.Second
 	return config
 }
