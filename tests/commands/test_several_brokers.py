@@ -1,7 +1,4 @@
-"""`broker-lite serve` with several brokers: its ready line, its ports, and settings that cannot be.
-
-Also tests: broker_lite.commands.serve, broker_lite.server.addresses.
-"""
+"""`broker-lite serve` with several brokers: its ready line, its ports, and settings that cannot be."""
 
 import re
 import socket
