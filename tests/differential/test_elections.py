@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 import pytest
 
-from broker_lite.control.cluster.elections import Election, Terms, change, change_record
+from broker_lite.control.cluster.elections import (
+    Election,
+    ReplicaMove,
+    Terms,
+    change,
+    change_record,
+)
 from broker_lite.control.metadata.brokers import BrokerRegistration
 from broker_lite.control.metadata.metadata_records import decode, encode
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration
@@ -40,11 +46,12 @@ class Case(NamedTuple):
     terms: Terms
     active: Collection[int]
     isr: tuple[int, ...] | None
-    replicas: tuple[int, ...] | None
+    move: ReplicaMove | None
 
     @property
     def question(self) -> str:
         before, terms = self.before, self.terms
+        move = self.move or ReplicaMove(())
         words = [
             before.leader,
             before.leader_epoch,
@@ -52,12 +59,13 @@ class Case(NamedTuple):
             *map(listed, (before.replicas, before.isr, before.eligible, before.last_leader)),
             str(before.is_recovering).lower(),
             "-" if self.isr is None else listed(self.isr, "none"),
-            "-" if self.replicas is None else listed(self.replicas),
+            listed(move.replicas),
             terms.election.name,
             terms.min_isr,
             str(terms.tracks_eligible).lower(),
             listed(self.active),
             listed(terms.unclean_shutdown),
+            *map(listed, (before.adding, before.removing, move.adding, move.removing)),
         ]
         return " ".join(map(str, ("elect", *words)))
 
@@ -87,10 +95,17 @@ def case(chance: random.Random) -> Case:
         last_leader,
         chance.randint(0, 9),
         chance.random() < 0.2,
+        *(somewhere(chance, replicas) if chance.random() < 0.4 else ((), ())),
     )
     active = some(chance, ids)
     new_isr = chance.choice((None, isr[:-1], some(chance, replicas), ()))
-    new_replicas = chance.choice((None, None, some(chance, ids, 1)))
+    new_replicas = some(chance, ids, 1)
+    moves = (
+        None,
+        None,
+        ReplicaMove(new_replicas),
+        ReplicaMove(new_replicas, *somewhere(chance, new_replicas)),
+    )
     terms = Terms(
         may_lead=frozenset(active).__contains__,
         min_isr=chance.randint(1, 3),
@@ -98,11 +113,19 @@ def case(chance: random.Random) -> Case:
         election=chance.choice(list(Election)),
         unclean_shutdown=some(chance, ids)[: chance.choice((0, 0, 1))],
     )
-    return Case(before, terms, active, new_isr, new_replicas)
+    return Case(before, terms, active, new_isr, chance.choice(moves))
+
+
+def somewhere(
+    chance: random.Random, replicas: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of some replicas those that are added, and others that are removed."""
+    adding = some(chance, replicas)
+    return adding, some(chance, [one for one in replicas if one not in adding])
 
 
 def decided(one: Case) -> str:
-    after = change(one.before, one.terms, isr=one.isr, replicas=one.replicas)
+    after = change(one.before, one.terms, isr=one.isr, move=one.move)
     if after is one.before:
         return "none"
     assert after.partition_epoch == one.before.partition_epoch + 1
@@ -126,7 +149,7 @@ def without_repetition(answer: str, before: PartitionRegistration) -> str:
 
 @pytest.mark.kafka
 def test_elections_are_those_of_kafka(kafka: JavaProgram) -> None:
-    """C-10 to C-14."""
+    """C-10 to C-14, C-43."""
     chance = random.Random(20261201)
     changed = 0
     for _ in range(ELECTIONS):

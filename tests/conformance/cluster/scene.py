@@ -1,4 +1,4 @@
-"""One client at a cluster of three brokers: its programs, its topic, and what must be true of both."""
+"""One client at a cluster of three brokers: its programs, its topic, what must be true of both."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the writers of the Python clients share; `tests.conformance.clients` lists their commands."""
+"""What the writers of the Python clients share; tests.conformance.clients has their commands."""
 
 import threading
 from collections.abc import Callable

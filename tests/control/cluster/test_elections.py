@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_lite.control.cluster.elections import Election, Terms, change, change_record
+from broker_lite.control.cluster.elections import (
+    Election,
+    ReplicaMove,
+    Terms,
+    change,
+    change_record,
+)
 from broker_lite.control.metadata import metadata_records as kinds
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_records import make
@@ -113,7 +119,7 @@ def test_c10_a_preferred_election_is_never_unclean() -> None:
 
 def test_c10_the_preferred_one_is_the_first_of_the_new_replicas() -> None:
     before = partition(1, (1, 2, 3))
-    after = change(before, terms(1, 2, 3, election=Election.PREFERRED), replicas=(3, 2, 1))
+    after = change(before, terms(1, 2, 3, election=Election.PREFERRED), move=ReplicaMove((3, 2, 1)))
     assert led(after) == (3, 6)
 
 
@@ -323,22 +329,22 @@ def test_c14_an_isr_that_shrinks_or_grows_is_no_new_leader_epoch() -> None:
 
 def test_c14_a_replica_that_is_taken_away_ends_the_epoch_of_the_leader() -> None:
     before = partition(1, (1, 2))
-    after = change(before, terms(1, 2, 3, 4), replicas=(1, 2))
+    after = change(before, terms(1, 2, 3, 4), move=ReplicaMove((1, 2)))
     assert after == before._replace(replicas=(1, 2), leader_epoch=6, partition_epoch=8)
-    moved = change(before, terms(1, 2, 3, 4), replicas=(1, 2, 4))
+    moved = change(before, terms(1, 2, 3, 4), move=ReplicaMove((1, 2, 4)))
     assert led(moved) == (1, 6)
 
 
 def test_c14_replicas_that_come_or_change_places_do_not() -> None:
     before = partition(1, (1, 2))
     for replicas in ((1, 2, 3, 4), (3, 2, 1)):
-        after = change(before, terms(1, 2, 3, 4), replicas=replicas)
+        after = change(before, terms(1, 2, 3, 4), move=ReplicaMove(replicas))
         assert after == before._replace(replicas=replicas, partition_epoch=8)
 
 
 def test_c14_a_reassignment_may_leave_nobody_who_leads() -> None:
     before = partition(NO_LEADER, (), eligible=(1,), last_leader=(1,))
-    after = change(before, terms(4), replicas=(1, 4))
+    after = change(before, terms(4), move=ReplicaMove((1, 4)))
     assert led(after) == (NO_LEADER, 6)
 
 
@@ -346,6 +352,40 @@ def test_c14_without_eligible_leaders_the_isr_is_never_empty() -> None:
     before = partition(1, (1,))
     after = change(before, terms(tracks_eligible=False), isr=())
     assert (led(after), after.isr) == ((NO_LEADER, 6), (1,))
+
+
+# -- reassignments
+
+
+def test_c43_replicas_that_are_added_wait_for_the_isr() -> None:
+    before = partition(1, (1, 2, 3))
+    move = ReplicaMove((4, 2, 3, 1), adding=(4,), removing=(1,))
+    first = change(before, terms(1, 2, 3, 4), move=move)
+    assert first == before._replace(
+        replicas=(4, 2, 3, 1), adding=(4,), removing=(1,), partition_epoch=8
+    )
+    # The replica that goes may leave the ISR meanwhile; nothing is complete by that.
+    shrunk = change(first, terms(1, 2, 3, 4), isr=(1, 3))
+    assert (shrunk.adding, shrunk.removing, led(shrunk)) == ((4,), (1,), (1, 5))
+    done = change(shrunk, terms(1, 2, 3, 4), isr=(1, 3, 4))
+    assert (done.replicas, done.isr, done.adding, done.removing) == ((4, 2, 3), (3, 4), (), ())
+    assert led(done) == (4, 6)
+
+
+def test_c43_replicas_are_not_removed_before_somebody_else_is_in_sync() -> None:
+    before = partition(1, (1,), removing=(1,))
+    assert change(before, terms(1, 2, 3), isr=(1,)) is before
+    after = change(before, terms(1, 2, 3), isr=(1, 2))
+    # With fewer added than removed all that stay have to be in sync.
+    assert (after.replicas, after.isr, after.removing) == ((1, 2, 3), (1, 2), (1,))
+    done = change(after, terms(1, 2, 3), isr=(1, 2, 3))
+    assert (done.replicas, done.isr, led(done)) == ((2, 3), (2, 3), (2, 6))
+
+
+def test_c43_a_leader_that_stays_has_a_new_epoch_when_replicas_go() -> None:
+    before = partition(2, (1, 2, 3), removing=(1,))
+    after = change(before, terms(1, 2, 3))
+    assert (after.replicas, after.isr, led(after)) == ((2, 3), (2, 3), (2, 6))
 
 
 # -- records
@@ -368,6 +408,8 @@ def image_with(before: PartitionRegistration) -> MetadataImage:
                 eligible_leader_replicas=list(before.eligible),
                 last_known_elr=list(before.last_leader),
                 leader_recovery_state=int(before.is_recovering),
+                adding_replicas=list(before.adding),
+                removing_replicas=list(before.removing),
             ),
         ]
     )
@@ -386,6 +428,8 @@ PARTITIONS = st.builds(
     last_leader=IDS.map(lambda ids: ids[:1]),
     partition_epoch=st.integers(0, 9),
     is_recovering=st.booleans(),
+    adding=IDS,
+    removing=IDS,
 )
 TERMS = st.builds(
     lambda active, min_isr, election, tracks, lost: terms(
@@ -399,17 +443,20 @@ TERMS = st.builds(
 )
 
 
-@given(PARTITIONS, TERMS, st.none() | IDS, st.none() | REPLICAS)
+MOVES = st.builds(ReplicaMove, REPLICAS, IDS, IDS)
+
+
+@given(PARTITIONS, TERMS, st.none() | IDS, st.none() | MOVES)
 def test_what_is_written_is_what_was_decided(
     before: PartitionRegistration,
     given_terms: Terms,
     isr: tuple[int, ...] | None,
-    replicas: tuple[int, ...] | None,
+    move: ReplicaMove | None,
 ) -> None:
     """C-14: the image folds the record to the same partition, with one more partition epoch."""
     image = image_with(before)
     assert image.topics["t"].partitions == (before,)
-    after = change(before, given_terms, isr=isr, replicas=replicas)
+    after = change(before, given_terms, isr=isr, move=move)
     if after is before:
         return
     record = change_record(ID, 0, before, after, list(map(directory, after.replicas)))

@@ -289,7 +289,7 @@ def test_c63_a_commit_that_waits_for_the_disk_is_answered_when_its_group_moves(
         with pytest.raises(NotCoordinator):
             await again
         # a flush that fails later loads nothing, because nobody leads the partition
-        log.flush_ended(log.log_end_offset, KafkaStorageError())
+        log.visibility.flush_ended(log.log_end_offset, KafkaStorageError())
 
     asyncio.run(scene())
     assert trio.states() == {}

@@ -237,7 +237,7 @@ def test_c67_markers_wait_until_a_decision_is_on_disk_at_the_new_coordinator_too
     trio.transactions.on_time()
     assert trio.open_transactions() == [True, True]
     log = trio.cluster.log(TRANSACTIONS_TOPIC, trio.partition)
-    log.flush_ended(log.log_end_offset, None)
+    log.visibility.flush_ended(log.log_end_offset, None)
     trio.transactions.on_time()
     assert trio.open_transactions() == [False, False]
 
@@ -251,7 +251,7 @@ def test_a_flush_that_fails_after_the_last_leader_is_gone_loads_nothing(
     assert trio.add(producer, ("t", 0)) == 0
     trio.set_leader(TRANSACTIONS_TOPIC, trio.partition, NO_LEADER)
     log = trio.cluster.log(TRANSACTIONS_TOPIC, trio.partition)
-    log.flush_ended(log.log_end_offset, KafkaStorageError())
+    log.visibility.flush_ended(log.log_end_offset, KafkaStorageError())
     assert trio.transactions.find(NAME, 1) is ErrorCode.NOT_COORDINATOR
     assert trio.transactions.next_deadline_ms() is None
 

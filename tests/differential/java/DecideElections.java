@@ -32,7 +32,8 @@ import org.apache.kafka.server.common.MetadataVersion;
  * answer each. Numbers are separated by commas; "-" stands for a list that is not given.
  *
  * elect LEADER LEADER_EPOCH PARTITION_EPOCH REPLICAS ISR ELR LAST_KNOWN RECOVERING NEW_ISR
- *     NEW_REPLICAS ELECTION MIN_ISR TRACKS_ELR ACCEPTABLE UNCLEAN: the record in hex, or "none".
+ *     NEW_REPLICAS ELECTION MIN_ISR TRACKS_ELR ACCEPTABLE UNCLEAN ADDING REMOVING NEW_ADDING
+ *     NEW_REMOVING: the record in hex, or "none".
  * place DRAW FACTOR COUNT ID/RACK/FENCED ...: the replicas of each partition, or "refused TEXT".
  */
 public final class DecideElections {
@@ -63,6 +64,8 @@ public final class DecideElections {
             .setLastKnownElr(numbers(words[7]))
             .setLeaderRecoveryState(Boolean.parseBoolean(words[8])
                 ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
+            .setAddingReplicas(numbers(words[16]))
+            .setRemovingReplicas(numbers(words[17]))
             .build();
         Set<Integer> acceptable = Arrays.stream(numbers(words[14])).boxed().collect(Collectors.toSet());
         PartitionChangeBuilder builder = new PartitionChangeBuilder(before, TOPIC_ID, PARTITION,
@@ -73,6 +76,8 @@ public final class DecideElections {
         }
         if (!words[10].equals("-")) {
             builder.setTargetReplicas(list(words[10]));
+            builder.setTargetAdding(list(words[18]));
+            builder.setTargetRemoving(list(words[19]));
         }
         builder.setElection(PartitionChangeBuilder.Election.valueOf(words[11]));
         builder.setUncleanShutdownReplicas(list(words[15]));
