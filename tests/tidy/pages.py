@@ -31,7 +31,7 @@ USEFUL_SETTINGS: Final = (
 """Those of the settings that most people look for, which the README shows."""
 
 _BY_RULE: Final = re.compile(r"(?:([A-Z]-\d+(?:, [A-Z]-\d+)*): )?(.+)\.")
-_RULE: Final = re.compile(r"\b([PRVSFEGTX])-\d+\b")
+_RULE: Final = re.compile(r"\b([PRVSFEGTCX])-\d+\b")
 _SPEC: Final = {
     prefix: f"../spec/{page}.md"
     for prefix, page in {
@@ -43,6 +43,7 @@ _SPEC: Final = {
         "E": "errors",
         "G": "groups",
         "T": "transactions",
+        "C": "cluster",
         "X": "security",
     }.items()
 }

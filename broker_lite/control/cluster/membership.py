@@ -2,6 +2,9 @@
 
 Each has an id of its own, an address, a rack, and an id of the data directory as if it had its own.
 In the metadata they are brokers like any other's.
+
+A difference to Kafka: when all brokers of a process stop and start together, leaders, leader epochs
+and ISRs stay as they were (C-20). In Kafka each broker leaves all ISRs when it registers again.
 """
 
 import logging
