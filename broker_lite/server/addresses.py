@@ -28,6 +28,23 @@ def addresses_by_node(settings: Settings) -> Mapping[int, Sequence[ListenerAddre
     }
 
 
+def at_ports(
+    addresses: Mapping[int, Sequence[ListenerAddress]], ports: Sequence[int]
+) -> Mapping[int, Sequence[ListenerAddress]]:
+    """Return the same addresses, but other ports of the first listener of each node.
+
+    Args:
+        addresses: by node.
+        ports: in the order of the nodes; for another number of nodes they are not used.
+    """
+    if len(ports) != len(addresses):
+        return addresses
+    return {
+        node_id: [each[0]._replace(port=port), *each[1:]]
+        for (node_id, each), port in zip(addresses.items(), ports, strict=True)
+    }
+
+
 def _check_ports(listeners: Sequence[Listener], count: int) -> None:
     used: dict[int, str] = {}
     for listener in listeners:

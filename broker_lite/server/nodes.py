@@ -114,11 +114,12 @@ class Nodes:
         return join_address(first.host or bound[0], bound[1])
 
     async def run(self) -> None:
-        """Serve the clients of all nodes until stop(), or until cancelled."""
+        """Serve the clients of all nodes until cancelled, also while all nodes are down."""
         async with anyio.create_task_group() as group:
             self._group = group
             for slot in self._slots.values():
                 self._start(slot)
+            await anyio.sleep_forever()
 
     def _start(self, slot: _Slot) -> None:
         assert self._group is not None

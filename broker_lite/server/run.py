@@ -33,7 +33,7 @@ from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.addresses import addresses_by_node
+from broker_lite.server.addresses import addresses_by_node, at_ports
 from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.commands import Commands
 from broker_lite.server.compaction import compact
@@ -71,6 +71,7 @@ def serve(
     ready: Callable[[str], None],
     durable: bool = True,
     orders: int | None = None,
+    ports: Sequence[int] = (),
 ) -> int:
     """Run a broker until SIGTERM or SIGINT, or until it is ordered to stop.
 
@@ -81,6 +82,7 @@ def serve(
             separated by commas.
         durable: make everything durable at the end; not worth its time for a temporary directory.
         orders: descriptor of a connected stream socket, closed at the end; see the orders module.
+        ports: of the first listener of each node; empty for those of the settings.
 
     Returns:
         The exit code: 0.
@@ -92,7 +94,7 @@ def serve(
     See: P-16.
     """
     raise_descriptor_limit()
-    main = partial(_serve, settings, data_dir, ready, durable, orders)
+    main = partial(_serve, settings, data_dir, ready, durable, orders, ports)
     return anyio.run(main, backend="asyncio", backend_options={"use_uvloop": True})
 
 
@@ -102,8 +104,9 @@ async def _serve(
     ready: Callable[[str], None],
     durable: bool,
     orders_fd: int | None,
+    ports: Sequence[int],
 ) -> int:
-    addresses = addresses_by_node(settings)
+    addresses = at_ports(addresses_by_node(settings), ports)
     # each may hold a decompressed batch, twice while it is put together
     current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
     with Orders(orders_fd) as orders, ExitStack() as stack:

@@ -58,6 +58,7 @@ def run_broker(plan: Plan, orders: int) -> int:
             ready=lambda address: logger.info("ready on %s", address),
             durable=not plan.is_temporary,
             orders=orders,
+            ports=plan.ports,
         )
     except (SettingsError, KafkaStorageError) as error:
         line = " ".join(str(error).split())

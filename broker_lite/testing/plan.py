@@ -1,7 +1,7 @@
 """The description of a broker to start: plain data that is sent between processes."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -20,6 +20,8 @@ class Plan(NamedTuple):
     is_temporary: bool
     log_path: str
     """The process appends its output to it."""
+    ports: Sequence[int] = ()
+    """Of the first listener of each broker, where it was before a restart; they win over `port`."""
 
 
 def setting_text(value: object) -> str:
