@@ -199,6 +199,7 @@ class Node:
         connection = ClientConnection(
             sock, framing, context, asyncio.get_running_loop(), self._resets, self._shares.unsent
         )
+        connection.paused = self._paused  # it may have been accepted just before hang()
         self._shares.descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1

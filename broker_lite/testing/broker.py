@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Final, Self
 
 from broker_lite.errors import ClientError
 from broker_lite.testing.cluster_commands import ClusterCommands
+from broker_lite.testing.data_commands import DataCommands
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
-from broker_lite.testing.plan import Plan, given_settings, setting_text
+from broker_lite.testing.plan import Plan, given_settings
 from broker_lite.testing.process import BrokerProcess
 
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
-    from broker_lite.testing.batches import Headers
-    from broker_lite.testing.records import Record
 
 _HOST: Final = "127.0.0.1"
 
 
-class Broker(ClusterCommands):
+class Broker(ClusterCommands, DataCommands):
     """A broker in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
 
     It stops when the context ends, or when this process ends in any way. Environment variables do
@@ -93,7 +92,7 @@ class Broker(ClusterCommands):
     # -- state
 
     @property
-    def bootstrap(self) -> str:
+    def bootstrap(self) -> str:  # type: ignore[explicit-override]
         """HOST:PORT for clients; with several brokers all of them, separated by commas."""
         return ",".join(self.addresses) or f"{self.host}:{self.port}"
 
@@ -183,7 +182,7 @@ class Broker(ClusterCommands):
         process.kill()
 
     def restart(self) -> None:
-        """Stop it, if it runs, and start it with the same data at the same port.
+        """Stop it, if it runs, and start it with the same data at the same ports.
 
         Raises:
             BrokerFailed: it does not end properly, or does not start.
@@ -203,12 +202,8 @@ class Broker(ClusterCommands):
             BrokerFailed: it does not run, or the reset fails.
             BrokerDied: it ended by itself.
         """
-        process = self._running()
-        try:
+        with self._noting_its_end() as process:
             process.reset(self._timeout_s)
-        except BrokerFailed as error:
-            self._note_end(error)
-            raise
 
     def advance(self, delta: timedelta = timedelta()) -> None:
         """Move the broker's clock forward, and wait for the retention that this triggers.
@@ -224,94 +219,10 @@ class Broker(ClusterCommands):
             BrokerFailed: it does not run.
             BrokerDied: it ended by itself.
         """
-        process = self._running()
         if delta < timedelta():
             raise ValueError("the clock cannot go back")
-        try:
+        with self._noting_its_end() as process:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
-        except BrokerFailed as error:
-            self._note_end(error)
-            raise
-
-    # -- topics and records
-
-    def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, object] | None = None
-    ) -> None:
-        """Create a topic.
-
-        Args:
-            name: of the topic.
-            partitions: number of partitions.
-            configs: by Kafka's names, converted like `settings`.
-
-        Raises:
-            ClientError: the broker says no.
-            BrokerDied: it ended by itself.
-        """
-        from broker_lite.testing import records
-
-        texts = {key: setting_text(value) for key, value in (configs or {}).items()}
-        with self._asked():
-            records.create_topic(self.bootstrap, name, partitions=partitions, configs=texts)
-
-    def produce(
-        self,
-        topic: str,
-        *values: bytes | str | None,
-        key: bytes | str | None = None,
-        headers: "Headers" = (),
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-    ) -> None:
-        """Write one record for each value, in one batch; a missing topic is created.
-
-        Args:
-            topic: of all records.
-            values: text becomes UTF-8.
-            key: of all records.
-            headers: of all records.
-            partition: None means the one that Kafka's producer chooses for the key, 0 without a
-                key.
-            timestamp_ms: of all records, since the epoch; None means now.
-
-        Raises:
-            ClientError: the broker says no.
-            BrokerDied: it ended by itself.
-        """
-        from broker_lite.testing import records
-
-        with self._asked():
-            records.produce(
-                self.bootstrap,
-                topic,
-                values,
-                key=key,
-                headers=headers,
-                partition=partition,
-                timestamp_ms=timestamp_ms,
-            )
-
-    def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
-        """Read all present records of a topic, partition by partition, in order of offsets.
-
-        The default is that of Kafka's consumer, isolation.level=read_uncommitted, which includes
-        records of open and aborted transactions. With read_committed=True, the result has only
-        records outside of transactions and in committed ones, up to the first open transaction.
-        Commit and abort markers have offsets, but are never returned.
-
-        Args:
-            topic: of the records.
-            read_committed: as a consumer with isolation.level=read_committed.
-
-        Raises:
-            ClientError: the topic does not exist, or the broker refused.
-            BrokerDied: it ended by itself.
-        """
-        from broker_lite.testing import records
-
-        with self._asked():
-            return records.read_all(self.bootstrap, topic, read_committed=read_committed)
 
     # -- context managers
 
@@ -333,15 +244,27 @@ class Broker(ClusterCommands):
     # -- internals
 
     def _have_carried_out(self, name: str, /, **arguments: object) -> object:
+        with self._noting_its_end() as process:
+            return process.carry({"do": name, **arguments}, self._timeout_s)
+
+    @contextmanager
+    def _noting_its_end(self) -> Iterator[BrokerProcess]:
+        """Give the process for an order; remember if it ends meanwhile.
+
+        Raises:
+            BrokerFailed: it does not run, or cannot do what it is told.
+            BrokerDied: it ended by itself.
+        """
         process = self._running()
         try:
-            return process.carry({"do": name, **arguments}, self._timeout_s)
-        except BrokerDied as error:
-            self._note_end(error)
+            yield process
+        except BrokerFailed as error:
+            if isinstance(error, BrokerDied) or process.is_closed:
+                self._note_end(error)
             raise
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _asked(self) -> Iterator[None]:  # type: ignore[explicit-override]
         """Report that the broker died, rather than that it does not respond.
 
         Raises:

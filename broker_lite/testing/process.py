@@ -48,6 +48,11 @@ class BrokerProcess:
         return self._owner_pid != os.getpid()
 
     @property
+    def is_closed(self) -> bool:
+        """Whether no more orders can be given, because it has ended or was killed."""
+        return self._orders.fileno() < 0
+
+    @property
     def has_ended(self) -> bool:
         """Whether the process is gone in any way: the other end of its socket is closed."""
         poll = select.poll()

@@ -198,6 +198,8 @@ class ReplicaManager:
 
         Raises:
             KafkaStorageError: a change of an ISR is not written; the next call tries it again.
+
+        Rule: C-55 (ReplicaFetcherThread).
         """
         while self._unsettled:
             key = self._unsettled.pop()
