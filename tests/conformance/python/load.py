@@ -1,4 +1,4 @@
-"""What the writers of the Python clients share; `tests.conformance.clients` lists their commands."""
+"""The load of the writers of the Python clients; see `tests.conformance.clients`."""
 
 import threading
 from collections.abc import Callable
