@@ -1,4 +1,4 @@
-"""One client at a cluster of three brokers: its programs, its topic, what must be true of both."""
+"""One client at a cluster of three brokers: its programs, its topic, and what must come true."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -143,7 +143,8 @@ class Scene:
     def finish(self, writer: Program) -> None:
         """End a load; everything must be there once and in order."""
         writer.do("stop")
-        assert load_faults(self.cluster.records(self.topic), writer, self._partitions) == []
+        faults = load_faults(self.cluster.records(self.topic), writer, self._partitions)
+        assert not faults, faults[:20]
         writer.leave()
 
     def reads(self, member: Program, *values: str) -> None:

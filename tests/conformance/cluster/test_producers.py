@@ -67,7 +67,7 @@ def test_the_first_bootstrap_address_is_dead(scene: Scene) -> None:
     writer.leave()
 
 
-@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama", "kafkajs")
+@clients("confluent", "aiokafka", "kafka_python", "franz", "sarama")
 def test_each_broker_tells_all_leaders(scene: Scene) -> None:
     scene.create()
     leaders = {f"{each}:{scene.leader(each)}" for each in range(PARTITIONS)}
@@ -106,7 +106,7 @@ def test_a_partition_has_no_leader_for_a_while(scene: Scene) -> None:
     scene.finish(writer)
 
 
-@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
+@clients("confluent", "aiokafka", "kafka_python", "franz", "sarama")
 def test_all_brokers_are_away_for_a_while(scene: Scene) -> None:
     scene.create()
     writer = scene.loaded()
@@ -135,7 +135,7 @@ def test_fewer_replicas_than_acks_all_needs(scene: Scene) -> None:
     writer.leave()
 
 
-@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
+@clients("confluent", "aiokafka", "kafka_python", "franz", "sarama")
 def test_a_load_goes_on_once_acks_all_has_enough_replicas(scene: Scene) -> None:
     scene.create(min_insync_replicas=2)
     writer = scene.loaded()
@@ -150,7 +150,7 @@ def test_a_load_goes_on_once_acks_all_has_enough_replicas(scene: Scene) -> None:
     scene.finish(writer)
 
 
-@clients("confluent", "kafka_python", "java", "sarama", "kafkajs")
+@clients("confluent", "kafka_python", "java", "kafkajs")
 def test_a_follower_fetches_nothing_and_acks_all_waits(scene: Scene) -> None:
     scene.create(1)
     writer = scene.writer(delivery_ms=1000, request_ms=500)
@@ -165,7 +165,7 @@ def test_a_follower_fetches_nothing_and_acks_all_waits(scene: Scene) -> None:
     writer.leave()
 
 
-@clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama", "kafkajs")
+@clients("confluent", "aiokafka", "kafka_python", "franz", "sarama", "kafkajs")
 def test_acks_1_does_not_wait_for_a_follower(scene: Scene) -> None:
     scene.create(1)
     writer = scene.writer(acks="1", idempotent="false")

@@ -1,4 +1,4 @@
-"""What the writers of the Python clients share; tests.conformance.clients has their commands."""
+"""The load of the writers of the Python clients; see `tests.conformance.clients`."""
 
 import threading
 from collections.abc import Callable
