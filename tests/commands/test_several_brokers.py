@@ -1,4 +1,4 @@
-"""`broker-lite serve` with several brokers: its ready line, its ports, settings that cannot be."""
+"""`broker-lite serve` with several brokers: its ready line, its ports, and settings it refuses."""
 
 import re
 import socket
