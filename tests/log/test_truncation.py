@@ -1,7 +1,4 @@
-"""C-52: a log is cut, and what is left is what a log has that never had more.
-
-Also tests: broker_lite.log.directory.manager.
-"""
+"""C-52: a log is cut, and what is left is what a log has that never had more."""
 
 import os
 from pathlib import Path

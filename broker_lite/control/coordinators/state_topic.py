@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
-from broker_lite.control.topics.internal_topics import partition_count
+from broker_lite.control.topics.internal_topics import TRANSACTIONS_TOPIC, partition_count
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
-from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.errors import BrokerError, KafkaStorageError, NotEnoughReplicas
 from broker_lite.log.log import Log
 from broker_lite.log.producers.entry import NO_OFFSET, AppendOrigin
 from broker_lite.log.recovery.recover_segment import read_batches
@@ -196,6 +196,8 @@ class StateTopic:
 
         Raises:
             BrokerError: nothing was written.
+
+        See: C-53 (TransactionStateManager has acks -1, CoordinatorPartitionWriter has acks 1).
         """
         self.ensure()
         producer_id, producer_epoch = producer or NO_PRODUCER
@@ -209,6 +211,8 @@ class StateTopic:
         for key, value in records:
             builder.append(now_ms, key, value)
         log = self._cluster.log(self.name, partition)
+        if log.lacks_replicas and self.name == TRANSACTIONS_TOPIC:
+            raise NotEnoughReplicas
         log.append_batch(builder.build(), now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
 
     def replay(self) -> Iterator[tuple[int, ReplayedBatch]]:

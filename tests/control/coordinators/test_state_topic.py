@@ -4,11 +4,16 @@ import pytest
 
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.state_topic import ReplayedBatch, StateTopic
-from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
-from broker_lite.errors import InvalidReplicationFactor, KafkaStorageError, RecordListTooLarge
+from broker_lite.errors import (
+    InvalidReplicationFactor,
+    KafkaStorageError,
+    NotEnoughReplicas,
+    RecordListTooLarge,
+)
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
@@ -209,3 +214,20 @@ def test_c65_moves_are_those_of_its_own_partitions_to_another_epoch(
     shrunk = Moved(topic, 1, before, before._replace(isr=()))
     foreign = Moved(other, 0, before, before._replace(leader_epoch=1))
     assert StateTopic(cluster, OFFSETS_TOPIC).moves([led, shrunk, foreign]) == [led]
+
+
+def test_c53_transactions_need_enough_replicas_and_groups_do_not(
+    open_cluster: OpenCluster,
+) -> None:
+    """As in Kafka: the one appends with acks -1, the other with acks 1."""
+    cluster = open_cluster()
+    for name, expected in ((OFFSETS_TOPIC, 1), (TRANSACTIONS_TOPIC, 0)):
+        topic = StateTopic(cluster, name)
+        topic.ensure()
+        cluster.log(name, 0).lacks_replicas = True
+        if expected:
+            topic.append(0, records((b"k", b"v")), now_ms=NOW_MS)
+        else:
+            with pytest.raises(NotEnoughReplicas):
+                topic.append(0, records((b"k", b"v")), now_ms=NOW_MS)
+        assert topic.end_offset(0) == expected
