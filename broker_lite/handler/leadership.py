@@ -1,4 +1,4 @@
-"""Who may answer for a partition: its leader, and at times a follower.
+"""Which broker may answer for a partition: its leader, and at times a follower.
 
 Rule: C-32 (ReplicaManager.getPartitionOrError, Partition.getLocalLog).
 """
@@ -59,7 +59,8 @@ def check_leader_epoch(log: "Log", current_leader_epoch: int) -> None:
         FencedLeaderEpoch: the client's is older.
         UnknownLeaderEpoch: the client's is newer.
 
-    Rule: F-05, F-20 (Partition.checkCurrentLeaderEpoch).
+    Rule: F-20 (Partition.checkCurrentLeaderEpoch).
+    See: F-05.
     """
     if current_leader_epoch == NO_EPOCH or current_leader_epoch == log.leader_epoch:
         return

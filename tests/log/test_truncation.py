@@ -1,4 +1,7 @@
-"""C-52: a log is cut, and what is left is what a log has that never had more."""
+"""C-52: a log is cut, and what is left is what a log has that never had more.
+
+Also tests: broker_lite.log.directory.truncating.
+"""
 
 import os
 from pathlib import Path

@@ -9,7 +9,6 @@ import logging
 import random
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -43,21 +42,13 @@ from broker_lite.control.metadata.topic_names import make_id
 from broker_lite.control.topics.internal_topics import automatic_topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
 from broker_lite.control.topics.topic_configs import TopicConfigs
-from broker_lite.control.topics.topic_rules import (
-    Defaults,
-    GrowthPlan,
-    NewTopic,
-    TopicPlan,
-    plan_growth,
-    plan_topic,
-)
+from broker_lite.control.topics.topic_rules import GrowthPlan, TopicPlan
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.recovery_progress import RecoveryProgress
 from broker_lite.log.files.checkpoints import parse_uuid
 from broker_lite.log.files.file_cache import FileCache
-from broker_lite.log.log import Log
-from broker_lite.settings import Settings, validate_topic_configs
+from broker_lite.settings import Settings
 
 _log = logging.getLogger("broker_lite.control")
 
@@ -92,7 +83,13 @@ class Cluster(ClusterView):
         """
         image = MetadataImage()
         partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
-        super().__init__(settings=settings, image=image, logs=logs, partition_logs=partition_logs)
+        super().__init__(
+            settings=settings,
+            image=image,
+            logs=logs,
+            partition_logs=partition_logs,
+            chance=random.Random(int.from_bytes(random_bytes(8))),  # noqa: S311 - no secret
+        )
         self.watchers = Watchers()
         self._clock = clock
         self._random_bytes = random_bytes
@@ -113,7 +110,6 @@ class Cluster(ClusterView):
             settings_of=self.settings_of,
             steady_ms=clock.steady_ms,
         )
-        self._chance = random.Random(int.from_bytes(random_bytes(8)))  # noqa: S311 - no secret
         self._producer_ids = ProducerIds(self._take_producer_ids)
 
     @classmethod
@@ -230,22 +226,6 @@ class Cluster(ClusterView):
         """Return a new random id, for a topic or for an answer that shows one (P-21, P-106)."""
         return make_id(self._random_bytes)
 
-    def plan_topic(self, new: NewTopic) -> TopicPlan:
-        """Check a new topic and return its plan, without creating it.
-
-        Raises:
-            BrokerError: the topic cannot be created; see topic_rules.plan_topic.
-
-        Rule: P-106.
-        See: P-102 to P-105.
-        """
-        settings = self.settings
-        defaults = Defaults(
-            settings.num_partitions, settings.default_replication_factor, self._chance
-        )
-        check_configs = partial(validate_topic_configs, self.settings)
-        return plan_topic(self._image, new, defaults, check_configs)
-
     def create_topic(self, name: str) -> Topic:
         """Create a topic with the broker's defaults, as when a client first uses it.
 
@@ -289,18 +269,6 @@ class Cluster(ClusterView):
         if current is not None:
             stop = current.partition_count if stop is None else min(stop, current.partition_count)
             self._logs.make(current, range(start, stop))
-
-    def plan_growth(
-        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
-    ) -> GrowthPlan:
-        """Check that a topic may have this many partitions, without adding them.
-
-        Raises:
-            BrokerError: it may not; see topic_rules.plan_growth.
-
-        See: P-111.
-        """
-        return plan_growth(self._image, name, count, assignments, self._chance)
 
     def create_partitions(self, plans: Sequence[GrowthPlan]) -> list[Topic]:
         """Add partitions to topics, all or none; make_logs() then makes their logs.
@@ -391,18 +359,6 @@ class Cluster(ClusterView):
             if current is not None:
                 self._logs.moved(current, index, before)
         self.watchers.partitions_moved(moved)
-
-    def loaded_logs(self) -> list[Log]:
-        """The logs of partitions that are in use."""
-        return [*self._logs.loaded.values()]
-
-    def loaded_log(self, topic_name: str, partition: int) -> Log | None:
-        """The log of a partition if it is in use."""
-        return self._logs.loaded.get((topic_name, partition))
-
-    def when_loaded(self, callback: Callable[[Log], None]) -> None:
-        """Have a function called with each log that is loaded from now on."""
-        self._logs.when_loaded = callback
 
     def truncate(self, topic_name: str, partition: int, offset: int) -> int:
         """Cut the end of a log; see PartitionLogs.truncate."""

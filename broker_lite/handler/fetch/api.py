@@ -44,10 +44,10 @@ from broker_lite.handler.fetch.read import (
     FetchRead,
     FetchTerms,
     PartitionRead,
-    limit_offset,
     load_logs,
     read_partitions,
 )
+from broker_lite.handler.fetch.readable import limit_offset
 from broker_lite.handler.fetch.session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,

@@ -14,15 +14,13 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import BrokerError
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
-from broker_lite.handler.fetch.read import (
-    FetchRead,
-    FetchTerms,
+from broker_lite.handler.fetch.read import FetchRead, FetchTerms, replica_end
+from broker_lite.handler.fetch.readable import (
     UnknownPartition,
     check_epoch_and_leader,
     diverging_epoch,
     find_log,
     limit_offset,
-    replica_end,
 )
 from broker_lite.handler.large import let_go
 from broker_lite.log.read import WHOLE_LOG, read_log

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.metadata.topic import PartitionRegistration
-from broker_lite.errors import (
-    BrokerError,
-    ErrorCode,
-    NotLeaderOrFollower,
-    OffsetOutOfRange,
-    UnknownLeaderEpoch,
-)
+from broker_lite.errors import BrokerError, ErrorCode, OffsetOutOfRange
 from broker_lite.handler.fetch.partition import FetchPartition
-from broker_lite.handler.leadership import check_leader, check_leader_epoch
+from broker_lite.handler.fetch.readable import (
+    READ_COMMITTED,
+    UnknownPartition,
+    check_epoch_and_leader,
+    diverging_epoch,
+    find_log,
+    find_partition,
+    refuse_follower,
+)
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
 from broker_lite.log.read import WHOLE_LOG, read_log
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.handler")
 
-READ_COMMITTED: Final = 1
 LOGS_AT_A_TIME: Final = 64
 """Other connections have their turn after so many logs: 2 ms, but 20 ms if they must be loaded."""
 _FIRST_BATCH_FROM: Final = 3
-_FOLLOWERS_FROM: Final = 11
 CURRENT_LEADER_FROM: Final = 16
 _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
@@ -192,14 +191,6 @@ class FetchRead:
         )
 
 
-class UnknownPartition(Exception):
-    """The metadata does not know the partition; raised before anything is read."""
-
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 async def load_logs(cluster: "Cluster", partitions: list[FetchPartition]) -> None:
     """Load the logs of many partitions, a few at a time, so that other connections have their turn.
 
@@ -223,8 +214,8 @@ def read_partitions(
         partitions: the partitions to look at, in their order.
         read: gets the answers.
 
-    Rule: F-04 to F-06 (ReplicaManager.readFromLog).
-    See: F-03, F-11, F-30.
+    Rule: F-05, F-06 (ReplicaManager.readFromLog).
+    See: F-03, F-04, F-11, F-30.
     """
     for partition in partitions:
         try:
@@ -244,84 +235,6 @@ def read_partitions(
         read.add(answer)
 
 
-def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
-    """Find the log of a partition by the name or id of its topic.
-
-    Raises:
-        UnknownPartition: the metadata does not have it.
-        KafkaStorageError: the log cannot be loaded.
-
-    Rule: F-04.
-    """
-    name = partition.topic
-    if isinstance(name, bytes):
-        topic = cluster.topics_by_id.get(name)
-        if topic is None:
-            raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_ID)
-    else:
-        topic = cluster.topics.get(name)
-        if topic is None:
-            raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    # as topic.partition_count, but without a call of Python in each request
-    if not 0 <= partition.index < len(topic.partitions):
-        raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return cluster.log(topic.name, partition.index)
-
-
-def limit_offset(log: Log, isolation_level: int) -> int:
-    """Return the first offset that a reader may not see.
-
-    Rule: F-02.
-    """
-    return log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
-
-
-def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | None:
-    """Return where the reader's log and this one diverge, None if they do not.
-
-    Raises:
-        OffsetOutOfRange: the offset is unknown, or lies before the log.
-
-    Rule: F-21 (Partition.readRecords).
-    """
-    epoch, end_offset = log.epochs.end_offset_for(partition.last_fetched_epoch, log.log_end_offset)
-    if epoch < 0 or end_offset < 0 or partition.fetch_offset < log.log_start_offset:
-        raise OffsetOutOfRange
-    if epoch < partition.last_fetched_epoch or end_offset < partition.fetch_offset:
-        return epoch, end_offset
-    return None
-
-
-def check_epoch_and_leader(
-    cluster: "Cluster", terms: FetchTerms, partition: FetchPartition, log: Log
-) -> None:
-    """Demand that this broker may be read from, and knows the leader epoch that the client knows.
-
-    Raises:
-        NotLeaderOrFollower: it has no replica, or the request is too old for a follower.
-        FencedLeaderEpoch, UnknownLeaderEpoch: the epochs differ.
-
-    Rule: C-30 (FetchParams.fetchOnlyLeader).
-    """
-    if log.leader_id == terms.node_id:
-        if partition.current_leader_epoch >= 0:
-            check_leader_epoch(log, partition.current_leader_epoch)
-        return
-    may_follow = terms.version >= _FOLLOWERS_FROM and not terms.is_follower
-    epoch = partition.current_leader_epoch
-    check_leader(cluster, terms.node_id, log, epoch, may_follow=may_follow)
-
-
-def find_partition(cluster: "Cluster", partition: FetchPartition) -> PartitionRegistration | None:
-    """Find who has a partition, by the name or id of its topic; None if there is no such one."""
-    name = partition.topic
-    topics = cluster.topics_by_id if isinstance(name, bytes) else cluster.topics
-    topic = topics.get(name)  # type: ignore[arg-type]  # the one or the other
-    if topic is None or not 0 <= partition.index < len(topic.partitions):
-        return None
-    return topic.partitions[partition.index]
-
-
 def _read(
     cluster: "Cluster",
     log: Log,
@@ -332,12 +245,12 @@ def _read(
 ) -> PartitionRead:
     """Read one partition; is_first is set until a partition has given bytes (v3 and up).
 
-    Rule: F-05, F-06, F-21 (Partition.fetchRecords).
-    See: F-11.
+    Rule: F-05, F-06 (Partition.fetchRecords).
+    See: F-11, F-21.
     """
     check_epoch_and_leader(cluster, terms, partition, log)
     if terms.is_follower:
-        _refuse_follower(partition)
+        refuse_follower(partition)
     if terms.redirect is not None and log.leader_id == terms.node_id:
         elsewhere = terms.redirect(log, partition)
         if elsewhere is not None:
@@ -405,16 +318,6 @@ def _without_room(log: Log, partition: FetchPartition, terms: FetchTerms) -> Par
         () if is_committed else None,
         is_drained=partition.fetch_offset >= (stable_offset if is_committed else high_watermark),
     )
-
-
-def _refuse_follower(partition: FetchPartition) -> None:
-    """Refuse a follower: no partition of a single broker has one.
-
-    Rule: F-02 (Partition.followerReplicaOrThrow).
-    """
-    if partition.current_leader_epoch < 0:
-        raise NotLeaderOrFollower
-    raise UnknownLeaderEpoch
 
 
 def _diverged(log: Log, partition: FetchPartition, diverging: tuple[int, int]) -> PartitionRead:

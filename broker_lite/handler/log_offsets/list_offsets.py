@@ -19,7 +19,8 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.fetch.read import LOGS_AT_A_TIME, limit_offset
+from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
+from broker_lite.handler.fetch.readable import limit_offset
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.leadership import check_leader
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, Searched, search_heavy
