@@ -25,26 +25,17 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.control.replication.replica_manager import ReplicaManager
-from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
-from broker_lite.handler.fetch.session import FetchSessionCache
-from broker_lite.handler.lane import Lane
-from broker_lite.handler.offered import offered
 from broker_lite.log.directory.data_directory import erase
-from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.log.recovery.load_watch import LoadStopped
-from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.addresses import addresses_by_node
-from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.commands import Commands
 from broker_lite.server.compaction import compact
-from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
-from broker_lite.server.gateway import as_seen_from
+from broker_lite.server.descriptors import raise_descriptor_limit
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.server.leader_upkeep import keep_leaders
-from broker_lite.server.limits import CurrentLimits, limits_of
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import check_retention, maintain
-from broker_lite.server.node import Node
+from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import Order, Orders, Step
 from broker_lite.server.timers import run_timers
@@ -204,72 +195,17 @@ def _nodes(
     clock: Clock,
     replicas: ReplicaManager,
 ) -> Nodes:
-    """Make the nodes of the process, which share what their clients may hold."""
-    client_log = RateLimitedLog(clock.monotonic_ms)
-    limits = limits_of(cluster.settings)
-    open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
-    shares = ClientShares(limits, clients_max(open_max), client_log)
-    lane = Lane()
-    several = len(site.listeners) > 1
-
-    def sibling(client_host: str, name: str, node_id: int) -> ListenerInfo | None:
-        """Find the listener of another node as a client sees it."""
-        info = nodes.listener(node_id, name)
-        return None if info is None else as_seen_from(client_host, info)
-
-    def make_node(node_id: int, listeners: Listeners) -> Node:
-        fetch_sessions = FetchSessionCache(
-            cluster.settings.max_incremental_fetch_session_cache_slots,
-            cluster.settings.broker_lite_fetch_sessions_max_bytes // len(site.listeners),
-        )
-        hooks: list[Hook] = []
-        get_settings = partial(cluster.settings_of, node_id)
-        apis = offered(get_settings().emulate)
-
-        def make_context(
-            *,
-            listener: ListenerInfo,
-            local_address: tuple[str, int],
-            client_address: tuple[str, int],
-        ) -> HandlerContext:
-            client_host = client_address[0]
-            return HandlerContext(
-                cluster=cluster,
-                groups=coordinators.groups,
-                transactions=coordinators.transactions,
-                clock=clock,
-                client_log=client_log,
-                settings=get_settings(),
-                apis=apis,
-                listener=as_seen_from(client_host, listener),
-                local_address=local_address,
-                client_address=client_address,
-                fetch_sessions=fetch_sessions,
-                lane=lane,
-                hooks=hooks,
-                node_id=node_id,
-                sibling=partial(sibling, client_host, listener.name) if several else None,
-            )
-
-        return Node(
-            listeners=listeners,
-            apis=apis,
-            make_context=make_context,
-            get_limits=CurrentLimits(get_settings),
-            clock=clock,
-            client_log=client_log,
-            shares=shares,
-        )
-
+    maker = NodeMaker(cluster, coordinators, clock)
     nodes = Nodes(
         site.listeners,
         addresses=site.addresses,
         backlog=site.settings.socket_listen_backlog_size,
-        make_node=make_node,
+        make_node=maker.make,
         register=cluster.register,
         membership=cluster.membership,
         replicas=replicas,
     )
+    maker.find_listener = nodes.listener
     return nodes
 
 

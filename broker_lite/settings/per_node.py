@@ -4,7 +4,7 @@ They share the given settings, except for what belongs to one broker: its id, it
 and the release that it acts as.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from broker_lite.settings.settings import Given, Settings
 
@@ -24,7 +24,10 @@ def settings_of_node(settings: Settings, step: int) -> Settings:
         step: 0 for the first broker, 1 for the next one and so on.
     """
     own = {**_identity(settings, step), **_place(settings, step)}
-    return Settings({**settings.given, **own}) if own else settings
+    if not own:
+        return settings
+    given = {**settings.given, **own}
+    return Settings({name: one for name, one in given.items() if one is not None})
 
 
 def releases(settings: Settings) -> tuple[str, ...]:
@@ -33,7 +36,7 @@ def releases(settings: Settings) -> tuple[str, ...]:
     Args:
         settings: as given; not those of one broker.
     """
-    found = _items(settings.emulate)
+    found = tuple(one.strip() for one in settings.emulate.split(","))
     return found if len(found) > 1 else found * settings.broker_lite_brokers
 
 
@@ -55,13 +58,14 @@ def _identity(settings: Settings, step: int) -> dict[str, Given]:
     return found
 
 
-def _place(settings: Settings, step: int) -> dict[str, Given]:
-    """Return what lists have for a broker: its rack and its release."""
-    found = {}
-    racks = _items(settings.broker_lite_racks)
-    if racks:
-        found["broker.rack"] = Given(racks[step % len(racks)], _origin(settings, _RACKS))
-    if len(_items(settings.emulate)) > 1:
+def _place(settings: Settings, step: int) -> dict[str, Given | None]:
+    """Return what lists have for a broker: its rack, which may be none, and its release."""
+    found: dict[str, Given | None] = {}
+    if settings.broker_lite_racks:
+        racks = settings.broker_lite_racks.split(",")
+        rack = racks[step % len(racks)].strip()
+        found["broker.rack"] = Given(rack, _origin(settings, _RACKS)) if rack else None
+    if "," in settings.emulate:
         found[_EMULATE] = Given(releases(settings)[step], _origin(settings, _EMULATE))
     return found
 
@@ -85,8 +89,3 @@ def _with_first_port(settings: Settings, addresses: Sequence[str], port: str) ->
 def _origin(settings: Settings, name: str) -> str:
     given = settings.given.get(name)
     return name if given is None else given.origin
-
-
-def _items(text: str) -> tuple[str, ...]:
-    parts: Iterable[str] = (item.strip() for item in text.split(","))
-    return tuple(filter(None, parts))

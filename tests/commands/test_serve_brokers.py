@@ -1,6 +1,6 @@
 """`broker-lite serve --brokers`: several brokers of one process.
 
-Also tests: broker_lite.commands.serve, broker_lite.server.run.
+Also tests: broker_lite.commands.serve, broker_lite.server.node_maker.
 """
 
 from pathlib import Path

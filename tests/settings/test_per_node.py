@@ -51,6 +51,9 @@ def test_racks_are_given_in_turns() -> None:
     settings = given(broker_lite_brokers="4", broker_lite_racks="a, a,b", broker_rack="r")
     racks = [settings_of_node(settings, step).broker_rack for step in range(4)]
     assert racks == ["a", "a", "b", "a"]
+    settings = given(broker_lite_brokers="3", broker_lite_racks="a,,b", broker_rack="r")
+    racks = [settings_of_node(settings, step).broker_rack for step in range(3)]
+    assert racks == ["a", None, "b"]
     assert settings_of_node(given(broker_lite_brokers="2", broker_rack="r"), 1).broker_rack == "r"
 
 

@@ -54,7 +54,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.racks",
         ConfigType.STRING,
         "",
-        "Racks of the brokers in turns, such as a,b,c; if empty, all have broker.rack.",
+        "Racks of the brokers in turns, such as a,b,c; an empty one, as in a,,c, is none. If there "
+        "are none at all, all have broker.rack.",
         own=True,
     ),
     Setting(

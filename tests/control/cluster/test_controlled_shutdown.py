@@ -1,7 +1,4 @@
-"""How a broker stops, with and without controlled.shutdown.enable.
-
-Also tests: broker_lite.control.cluster.membership.
-"""
+"""How a broker stops, with and without controlled.shutdown.enable."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Reassignments step by step: the outcomes were measured with three brokers of Kafka 4.3.1.
-
-Also tests: broker_lite.control.cluster.elections.
-"""
+"""Reassignments step by step: the outcomes were measured with three brokers of Kafka 4.3.1."""
 
 import pytest
 
