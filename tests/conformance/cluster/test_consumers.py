@@ -42,11 +42,22 @@ def commits_go_on(scene: Scene, group: Group) -> None:
         scene.programs.wait_until(goes_on, "each partition is committed")
 
 
+def start(scene: Scene, group: Group) -> Program:
+    """Let a first member join and commit.
+
+    A coordinator that moves before a member has got its committed offsets is another matter:
+    librdkafka reads nothing after such a NOT_COORDINATOR (confluentinc/librdkafka#5586).
+    """
+    member = group.join("a")
+    group.settle(member)
+    commits_go_on(scene, group)
+    return member
+
+
 @clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
 def test_a_group_reads_on_during_a_rolling_restart(scene: Scene) -> None:
     with fed_group(scene) as (group, _):
-        group.settle(group.join("a"))
-        commits_go_on(scene, group)  # librdkafka reads nothing after NOT_COORDINATOR to OffsetFetch
+        start(scene, group)
         for broker in scene.cluster.brokers.values():
             broker.stop()
             commits_go_on(scene, group)
@@ -58,8 +69,7 @@ def test_a_group_reads_on_during_a_rolling_restart(scene: Scene) -> None:
 @clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
 def test_the_coordinator_moves_between_commits(scene: Scene) -> None:
     with fed_group(scene) as (group, _):
-        group.settle(group.join("a"))
-        commits_go_on(scene, group)  # librdkafka reads nothing after NOT_COORDINATOR to OffsetFetch
+        start(scene, group)
         state = state_partition(group.name, STATE_PARTITIONS)
         for _ in range(3):
             scene.move(state, OFFSETS)
@@ -69,8 +79,7 @@ def test_the_coordinator_moves_between_commits(scene: Scene) -> None:
 @clients("confluent", "aiokafka", "kafka_python", "java", "franz", "sarama")
 def test_a_member_joins_while_the_coordinator_crashes(scene: Scene) -> None:
     with fed_group(scene) as (group, _):
-        first = group.join("a")
-        group.settle(first)
+        first = start(scene, group)
         coordinator = scene.leader(state_partition(group.name, STATE_PARTITIONS), OFFSETS)
         second = group.join("b")
         scene.cluster.brokers[coordinator].down()
@@ -194,6 +203,7 @@ def write_until_read(scene: Scene, member: Program) -> int:
     return end
 
 
+# franz-go refuses a topic whose id has changed until the application forgets the topic
 @clients("confluent", "aiokafka", "kafka_python", "java", "sarama")
 def test_a_topic_is_deleted_and_created_again(scene: Scene) -> None:
     scene.create(1)

@@ -150,6 +150,7 @@ def test_a_load_goes_on_once_acks_all_has_enough_replicas(scene: Scene) -> None:
     scene.finish(writer)
 
 
+# the idempotent producers of aiokafka and franz-go do not give up a record that may be written
 @clients("confluent", "kafka_python", "java", "kafkajs")
 def test_a_follower_fetches_nothing_and_acks_all_waits(scene: Scene) -> None:
     scene.create(1)
