@@ -51,9 +51,10 @@ def _identity(settings: Settings, step: int) -> dict[str, Given]:
         addresses = settings.value(name)
         if isinstance(addresses, tuple):
             found[name] = Given(",".join(_shifted(each, step) for each in addresses), origin)
-    if len(settings.broker_lite_ports) > step:
+    ports = settings.broker_lite_ports.split(",")
+    if settings.broker_lite_ports and len(ports) > step:
         texts = found[_LISTENERS].text.split(",") if step else settings.listeners
-        port = settings.broker_lite_ports[step]
+        port = ports[step].strip()
         found[_LISTENERS] = Given(_with_first_port(settings, texts, port), _PORTS)
     return found
 

@@ -60,7 +60,7 @@ def test_the_brokers_of_a_process_have_ids_side_by_side(open_cluster: OpenCluste
         ({"broker_rack": "r"}, ["r", "r", "r"]),
         ({"broker_lite_racks": "a,b"}, ["a", "b", "a"]),
         ({"broker_lite_racks": "a,a, b"}, ["a", "a", "b"]),
-        ({"broker_lite_racks": "a,,b"}, ["a", "b", "a"]),
+        ({"broker_lite_racks": "a,,b"}, ["a", None, "b"]),
         ({"broker_lite_racks": "a,b,c,d", "broker_rack": "r"}, ["a", "b", "c"]),
     ],
 )
