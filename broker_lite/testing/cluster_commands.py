@@ -108,7 +108,7 @@ class ClusterCommands:
 
         Returns:
             leader, leader_epoch, replicas, isr, eligible, last_leader, partition_epoch,
-            is_recovering.
+            is_recovering, adding, removing.
         """
         found = self._carry("partition", topic=topic, partition=partition)
         assert isinstance(found, dict)
