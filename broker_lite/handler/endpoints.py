@@ -1,7 +1,7 @@
 """The addresses of brokers, as answers about a leader that is elsewhere name them (KIP-951)."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import HandlerContext
@@ -10,6 +10,21 @@ from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
 LEADERS_FROM: Final = 10
 """The first version of Produce whose answers name the current leader."""
+
+
+class Hints(NamedTuple):
+    """Where the leaders are of the partitions that a request has asked the wrong broker for.
+
+    Attributes:
+        leaders: id and epoch of the leader, by partition.
+        endpoints: the addresses of these leaders.
+    """
+
+    leaders: Mapping[PartitionKey, tuple[int, int]]
+    endpoints: Sequence[NodeEndpoint]
+
+
+NO_HINTS: Final = Hints({}, ())
 
 
 def endpoints_of(context: HandlerContext, node_ids: Iterable[int]) -> list[NodeEndpoint]:
@@ -24,6 +39,17 @@ def endpoints_of(context: HandlerContext, node_ids: Iterable[int]) -> list[NodeE
         if broker is not None and not broker.is_fenced and address is not None:
             found.append(NodeEndpoint(node_id, *address, broker.rack))
     return found
+
+
+def hints_of(context: HandlerContext, answers: Mapping[PartitionKey, PartitionAnswer]) -> Hints:
+    """Return the leaders of partitions that were produced to the wrong broker, and where they are.
+
+    See: C-31 (KafkaApis.handleProduceRequest).
+    """
+    leaders = leaders_elsewhere(context, answers)
+    if not leaders:
+        return NO_HINTS
+    return Hints(leaders, endpoints_of(context, {leader for leader, _ in leaders.values()}))
 
 
 def leaders_elsewhere(

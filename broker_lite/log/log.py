@@ -64,10 +64,8 @@ class Log:
         config: changed by update_config() only.
         epochs: every leader epoch with its start offset.
         leader_epoch: stamped into every batch; changed by become_leader() only.
-        leader_id: the broker whose clients may append. The log does not care: it is kept here
-            because each request asks for it.
-        lacks_replicas: fewer replicas are in sync than min.insync.replicas says; kept here for the
-            same reason.
+        leader_id: the broker whose clients may append; kept here because each request asks for it.
+        lacks_replicas: fewer replicas are in sync than min.insync.replicas says; kept here, too.
         is_failing: the last append failed on the disk; the caller of append() keeps this, to log
             such a failure once.
     """

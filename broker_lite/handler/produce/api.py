@@ -26,7 +26,7 @@ from anyio.lowlevel import checkpoint
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
-from broker_lite.handler.endpoints import LEADERS_FROM, endpoints_of, leaders_elsewhere
+from broker_lite.handler.endpoints import LEADERS_FROM, NO_HINTS, hints_of
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce.append import append
@@ -48,7 +48,6 @@ from broker_lite.wire.produce import (
 
 """Brokers before 4.0 serve these versions."""
 
-_NO_LEADERS: Final[dict[PartitionKey, tuple[int, int]]] = {}
 _ACKS: Final = frozenset((-1, 0, 1))
 _ALL: Final = -1
 _ADMIN_CLIENT_ID: Final = "__admin_client"
@@ -99,10 +98,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             verdicts = await check_transaction(context, produce.transactional_id, accepted, version)
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
+        is_old, needs_all = version < OLDEST_OF_BATCHES, produce.acks == _ALL
         turn_bytes = 0
         room = RECORD_ERRORS_MAX
-        for key, partition in accepted.items():
-            topic, index, records, _ = partition
+        for key, (topic, index, records, _) in accepted.items():
             if turn_bytes > _TURN_BYTES_MAX:
                 turn_bytes = 0
                 await checkpoint()
@@ -110,37 +109,44 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
             if answer is None:
                 answer = _refused(topic, request, acks_are_valid) or await append(
-                    context,
-                    topic,
-                    index,
-                    records,
-                    guard,
-                    is_old=version < OLDEST_OF_BATCHES,
-                    needs_all=produce.acks == _ALL,
+                    context, topic, index, records, guard, is_old=is_old, needs_all=needs_all
                 )
             answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
             room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
-        must_replicate = bool(commits.lagging) and produce.acks == _ALL
-        if must_replicate or commits.held or commits.failures != failures:
+        if (needs_all and commits.lagging) or commits.held or commits.failures != failures:
             failed |= await _wait(context, produce, accepted, answers, failures)
         answers.update(refused)
         failed |= len(refused)
-    if failed:
+    if failed or large is not None or produce.acks == 0:
+        return await _answer(context, request, produce.acks, answers, has_failed=bool(failed))
+    return [encode_produce_response(answers, version)]
+
+
+async def _answer(
+    context: HandlerContext,
+    request: Request,
+    acks: int,
+    answers: dict[PartitionKey, PartitionAnswer],
+    *,
+    has_failed: bool,
+) -> Parts | None:
+    """Return the answer to a request that is large, failed, or wants none.
+
+    Raises:
+        CloseConnection: acks is 0 and something failed.
+    """
+    version = request.api_version
+    if has_failed:
         await tell_produce(context, request, answers)
-    if produce.acks == 0:
+    if acks == 0:
         _close_after_failure(answers)
         return None
-    leaders = (
-        leaders_elsewhere(context, answers) if failed and version >= LEADERS_FROM else _NO_LEADERS
-    )
-    endpoints = endpoints_of(context, {leader for leader, _ in leaders.values()}) if leaders else ()
-    return (
-        [encode_produce_response(answers, version, leaders, endpoints)]
-        if large is None
-        else await answer_many(large, answers, leaders, endpoints)
-    )
+    hints = hints_of(context, answers) if has_failed and version >= LEADERS_FROM else NO_HINTS
+    if isinstance(request, LargeRequest):
+        return await answer_many(request, answers, hints)
+    return [encode_produce_response(answers, version, *hints)]
 
 
 async def _wait(

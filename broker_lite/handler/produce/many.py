@@ -9,12 +9,13 @@ The requests of old clients are handled here, too, whatever their size, because 
 are walked message by message.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import starmap
 from typing import Final
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.context import HandlerContext, Parts
+from broker_lite.handler.endpoints import Hints
 from broker_lite.handler.large import LargeRequest, in_turns, lazily
 from broker_lite.handler.produce.check import (
     OLDEST_OF_BATCHES,
@@ -28,7 +29,6 @@ from broker_lite.handler.produce.check import (
 from broker_lite.handler.refusals import why_of
 from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import messages
-from broker_lite.wire.node_endpoints import NodeEndpoint
 from broker_lite.wire.produce import (
     PartitionAnswer,
     PartitionKey,
@@ -128,8 +128,7 @@ async def refuse_all(
 async def answer_many(
     request: LargeRequest,
     answers: Mapping[PartitionKey, PartitionAnswer],
-    leaders: Mapping[PartitionKey, tuple[int, int]],
-    endpoints: Sequence[NodeEndpoint],
+    hints: Hints,
 ) -> Parts:
     """Set the answer of a large request; its elements are made while it is encoded.
 
@@ -141,12 +140,12 @@ async def answer_many(
     by_topic: dict[str | bytes, list[_Answered]] = {}
     async for key, answer in in_turns(answers.items()):
         topic, index = key
-        by_topic.setdefault(topic, []).append((index, answer, leaders.get(key)))
+        by_topic.setdefault(topic, []).append((index, answer, hints.leaders.get(key)))
     topics = (_topic(name, partitions) for name, partitions in by_topic.items())
     response = messages.ProduceResponse(
         responses=lazily(len(by_topic), topics),
         node_endpoints=[
-            messages.ProduceResponse.NodeEndpoint(**each._asdict()) for each in endpoints
+            messages.ProduceResponse.NodeEndpoint(**each._asdict()) for each in hints.endpoints
         ],
     )
     request.answer = messages.ProduceResponse, response
