@@ -20,7 +20,7 @@ from broker_lite.commands.shared.umask import masked
 from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
-from broker_lite.settings.sources.one_broker import beyond_one_broker
+from broker_lite.settings.sources.broker_count import beyond_the_brokers
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on, 0.0.0.0 for all [127.0.0.1]")
     parser.add_argument("--port", type=_port, help="port to listen on, 0 for a free one [9092]")
     parser.add_argument("--data-dir", type=Path, help="the data directory [a temporary one]")
-    parser.add_argument("--node-id", help="number of this node [1]")
+    parser.add_argument("--node-id", help="number of this node, or of the first broker [1]")
+    parser.add_argument("--brokers", metavar="N", help="brokers in this process [1]")
+    parser.add_argument("--racks", metavar="A,B,...", help="racks of the brokers in turns")
     parser.add_argument(
         "--topic",
         action="append",
@@ -80,7 +82,7 @@ def start(
         listeners = with_first_address(settings, options.host, options.port)
         settings = with_flag(settings, "listeners", listeners, "--host, --port")
     directories = settings.log_dirs or settings.log_dir
-    notes += filter(None, [beyond_one_broker(settings)])
+    notes += filter(None, [beyond_the_brokers(settings)])
     # The interpreter's exit restores the default actions, so block the signals before that.
     atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
     for number in _STOP_SIGNALS:  # until the server handles them; removes a temporary directory
@@ -102,6 +104,8 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
     flags: dict[str, tuple[str, str]] = {}
     for name, text, flag in (
         ("node.id", options.node_id, "--node-id"),
+        ("broker.lite.brokers", options.brokers, "--brokers"),
+        ("broker.lite.racks", options.racks, "--racks"),
         ("broker.lite.log.level", options.log_level, "--log-level"),
         ("broker.lite.log.format", options.log_format, "--log-format"),
         ("log.dirs", options.data_dir and str(options.data_dir), "--data-dir"),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.settings import Settings, load_settings, parse_assignment
+from broker_lite.settings.sources.broker_count import fit_brokers
 from broker_lite.settings.sources.memory_limit import read_memory_limit
 from broker_lite.settings.sources.memory_shares import fit
 
@@ -44,7 +45,8 @@ def load(
 ) -> Settings:
     """Load the settings, later ones win: surroundings < file < environment < --set < flags.
 
-    Limits that are not set are derived from the memory of the container or the machine.
+    Limits that are not set are derived from the memory of the container or the machine, and numbers
+    of replicas from the number of brokers.
 
     Args:
         options: with the flags of add_sources().
@@ -65,4 +67,4 @@ def load(
         flags=flags,
         warnings=warnings,
     )
-    return fit(settings, read_memory_limit())
+    return fit(fit_brokers(settings), read_memory_limit())

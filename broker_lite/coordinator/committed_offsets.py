@@ -164,11 +164,11 @@ class OffsetStore:
                 _take_over(offsets, pending)
             self._drop_if_empty(group_id, offsets)
 
-    def forget(self, state_partition: int, group_ids: set[str]) -> None:
-        """Drop the offsets of the groups of one partition of the state topic."""
+    def forget(self, state_partitions: Collection[int], group_ids: set[str]) -> None:
+        """Drop the offsets of the groups of partitions of the state topic."""
         for group_id in group_ids:
             self._groups.pop(group_id, None)
-        for key in [key for key in self._open if key[0] == state_partition]:
+        for key in [key for key in self._open if key[0] in state_partitions]:
             del self._open[key]
 
     def forget_all(self) -> None:

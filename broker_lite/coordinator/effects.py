@@ -14,13 +14,15 @@ class Caller(NamedTuple):
     """The client that sent a request, and the token to answer it.
 
     `token` stands for the open request: the coordinator returns it with the response, at once or
-    much later. A coordinator never looks into it.
+    much later. A coordinator never looks into it. `is_coordinator` tells whether the broker that
+    was asked coordinates the group of the request.
     """
 
     version: int
     client_id: str
     client_host: str
     token: object
+    is_coordinator: bool = True
 
 
 class StateRecord(NamedTuple):

@@ -8,7 +8,7 @@ from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.committed_offsets import OffsetStore
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.leave import delete_group
-from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.held_bytes import HeldBytes
 from broker_lite.coordinator.migration.downgrade import downgrade
@@ -59,15 +59,23 @@ class GroupRegistry:
         self.is_available: Callable[[], bool] = lambda: True
         self._configs: dict[str, Mapping[str, str]] = {}
 
-    def find(self, group_id: str) -> Group | None:
+    def is_coordinated(self, caller: Caller) -> bool:
+        """Whether the broker that was asked coordinates the group, and can do so now.
+
+        See: G-23, C-60.
+        """
+        return caller.is_coordinator and self.is_available()
+
+    def find(self, group_id: str, caller: Caller) -> Group | None:
         """Return the group of an id, or None if there is none.
 
         Raises:
-            NotCoordinator: the topic for the state of groups does not exist yet.
+            NotCoordinator: another broker coordinates the group, or the topic for the state of
+                groups does not exist yet.
 
-        See: G-23.
+        See: G-23, C-60.
         """
-        if not self.is_available():
+        if not self.is_coordinated(caller):
             raise NotCoordinator
         return self.groups.get(group_id)
 
@@ -176,11 +184,11 @@ class GroupRegistry:
             group.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
         self.remove(group.group_id)
 
-    def groups_in(self, partition: int) -> list[Group]:
-        """Return the groups of a partition of the state topic; takes time for all groups."""
-        partition_of = self.partition_of
+    def groups_in(self, *partitions: int) -> list[Group]:
+        """Return the groups of partitions of the state topic; takes time for all groups."""
+        partition_of, wanted = self.partition_of, frozenset(partitions)
         return [
-            group for group_id, group in self.groups.items() if partition_of(group_id) == partition
+            group for group_id, group in self.groups.items() if partition_of(group_id) in wanted
         ]
 
 

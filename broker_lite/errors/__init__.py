@@ -14,6 +14,7 @@ from broker_lite.errors.cause import cause_of
 from broker_lite.errors.codes import ErrorCode
 from broker_lite.errors.exceptions import (
     BrokerError,
+    BrokerIdNotRegistered,
     ClientError,
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -43,7 +44,9 @@ from broker_lite.errors.exceptions import (
     InvalidUpdateVersion,
     KafkaStorageError,
     MessageTooLarge,
+    NoReassignmentInProgress,
     NotCoordinator,
+    NotEnoughReplicas,
     NotLeaderOrFollower,
     OffsetOutOfRange,
     OutOfOrderSequenceNumber,
@@ -73,6 +76,7 @@ from broker_lite.errors.why import Why
 
 __all__ = [
     "BrokerError",
+    "BrokerIdNotRegistered",
     "ClientError",
     "CoordinatorLoadInProgress",
     "CoordinatorNotAvailable",
@@ -103,7 +107,9 @@ __all__ = [
     "InvalidUpdateVersion",
     "KafkaStorageError",
     "MessageTooLarge",
+    "NoReassignmentInProgress",
     "NotCoordinator",
+    "NotEnoughReplicas",
     "NotLeaderOrFollower",
     "OffsetOutOfRange",
     "OutOfOrderSequenceNumber",

@@ -89,6 +89,12 @@ class UnknownTopicOrPartition(BrokerError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+class NotEnoughReplicas(BrokerError):
+    """Fewer replicas in sync than min.insync.replicas asks for (19)."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS
+
+
 class NotLeaderOrFollower(BrokerError):
     """Not leader, or not a replica (6)."""
 
@@ -307,6 +313,12 @@ class FencedInstanceId(BrokerError):
     code = ErrorCode.FENCED_INSTANCE_ID
 
 
+class NoReassignmentInProgress(BrokerError):
+    """Partition is not being reassigned (85)."""
+
+    code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
 class InvalidRecord(BrokerError):
     """Record or batch rejected by validation (87)."""
 
@@ -341,6 +353,12 @@ class UnknownTopicId(BrokerError):
     """Topic id not known (100)."""
 
     code = ErrorCode.UNKNOWN_TOPIC_ID
+
+
+class BrokerIdNotRegistered(BrokerError):
+    """Broker id not known to the cluster (102)."""
+
+    code = ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
 class InconsistentTopicId(BrokerError):

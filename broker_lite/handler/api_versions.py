@@ -16,7 +16,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.features import tells_features
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -57,7 +56,7 @@ def _check(context: HandlerContext, body: messages.ApiVersionsRequest, version: 
     if version >= _CLUSTER_CHECK_SINCE:
         if (body.cluster_id is None) != (body.node_id == _NO_NODE):
             return ErrorCode.INVALID_REQUEST
-        expected = (context.cluster.cluster_id, context.cluster.node_id)
+        expected = (context.cluster.cluster_id, context.node_id)
         if body.cluster_id is not None and (body.cluster_id, body.node_id) != expected:
             return ErrorCode.REBOOTSTRAP_REQUIRED
     return ErrorCode.NONE
@@ -66,7 +65,7 @@ def _check(context: HandlerContext, body: messages.ApiVersionsRequest, version: 
 def _response(context: HandlerContext, version: int) -> messages.ApiVersionsResponse:
     response = messages.ApiVersionsResponse(api_keys=_api_keys(context.apis))
     if version >= _NAME_SINCE and tells_features(context.settings.emulate):
-        _add_features(response, context.cluster, version)
+        _add_features(response, context, version)
     return response
 
 
@@ -89,7 +88,9 @@ def _api_keys(apis: Mapping[int, Api]) -> list[Any]:
     ]
 
 
-def _add_features(response: messages.ApiVersionsResponse, cluster: Cluster, version: int) -> None:
+def _add_features(
+    response: messages.ApiVersionsResponse, context: HandlerContext, version: int
+) -> None:
     """Add the features that brokers of the emulated release know.
 
     A data directory may come from a Kafka whose feature level is above the levels that are served
@@ -98,17 +99,19 @@ def _add_features(response: messages.ApiVersionsResponse, cluster: Cluster, vers
     Rule: P-52, P-53.
     See: P-54.
     """
+    cluster = context.cluster
+    features = cluster.supported_features_of(context.node_id)
     supported = messages.ApiVersionsResponse.SupportedFeatureKey
     finalized = messages.ApiVersionsResponse.FinalizedFeatureKey
     response.supported_features = [
         supported(name=name, min_version=feature.min_level, max_version=feature.max_level)
-        for name, feature in cluster.supported_features.items()
+        for name, feature in features.items()
         if feature.min_level > 0 or version >= _ZERO_MINIMUM_SINCE
     ]
     response.finalized_features_epoch = cluster.features_epoch
     told = {
         name: min(cluster.features.get(name, 0), feature.max_level)
-        for name, feature in cluster.supported_features.items()
+        for name, feature in features.items()
     }
     response.finalized_features = [
         finalized(name=name, min_version_level=level, max_version_level=level)

@@ -80,14 +80,16 @@ class Hook(Protocol):
 class ListenerInfo(NamedTuple):
     """The listener on which a connection came in.
 
-    If there is no advertised address, a client gets the address at which its connection arrived. If
-    there is a gateway address, clients that come through the default gateway get that one.
+    Without an advertised address, the one at which the client's connection arrived is given to it.
+    `bound_port` is where the socket listens.
+    With a gateway's one, clients that come through the default gateway are given that.
     """
 
     name: str
     security_protocol: str = "PLAINTEXT"
     advertised_host: str | None = None
     advertised_port: int | None = None
+    bound_port: int = 0
     gateway_host: str | None = None
     gateway_port: int | None = None
 
@@ -99,6 +101,8 @@ class ListenerInfo(NamedTuple):
 class HandlerContext:
     """What the handlers of one connection know. Each connection has one, for as long as it lives.
 
+    `node_id` is the broker that the client talks to. `sibling` finds the listener of the same name
+    of another broker of this process, as this client sees it; None where there is none.
     `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
     it may be changed while connections are open, and it is empty if there are no hooks.
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
@@ -121,7 +125,9 @@ class HandlerContext:
         "lane",
         "listener",
         "local_address",
+        "node_id",
         "settings",
+        "sibling",
         "stop",
         "transactions",
     )
@@ -142,6 +148,8 @@ class HandlerContext:
         fetch_sessions: "FetchSessionCache",
         lane: "Lane",
         hooks: Sequence[Hook] = (),
+        node_id: int | None = None,
+        sibling: Callable[[int], ListenerInfo | None] | None = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
@@ -156,6 +164,8 @@ class HandlerContext:
         self.fetch_sessions = fetch_sessions
         self.lane = lane
         self.hooks = hooks
+        self.node_id = cluster.node_id if node_id is None else node_id
+        self.sibling = sibling
         self.has_waited = False
         self.stop = Stop()
 
@@ -165,4 +175,19 @@ class HandlerContext:
         return (
             self.listener.advertised_host or host,
             self.listener.advertised_port or port,
+        )
+
+    def address_of(self, node_id: int) -> tuple[str, int] | None:
+        """Host and port under which this connection's client reaches a broker.
+
+        None for a broker that has no listener of this name.
+        """
+        if node_id == self.node_id:
+            return self.advertised_address()
+        listener = None if self.sibling is None else self.sibling(node_id)
+        if listener is None:
+            return None
+        return (
+            listener.advertised_host or self.local_address[0],
+            listener.advertised_port or listener.bound_port,
         )

@@ -16,6 +16,7 @@ request is one change of the metadata, or of a group.
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from heapq import merge as merge_runs
+from itertools import islice
 from time import perf_counter
 from typing import Any, Final, Generic, Self, TypeVar, cast
 
@@ -122,6 +123,13 @@ async def in_turns(items: Iterable[T], *, at_least: int = 16) -> AsyncIterator[T
         if number % at_least == 0 and perf_counter() - began > TURN_S:
             await checkpoint()
             began = perf_counter()
+
+
+def some_at_a_time(items: Iterable[T], count: int) -> Iterator[list[T]]:
+    """Split items into lists of at most `count`, which are made one by one."""
+    rest = iter(items)
+    while some := list(islice(rest, count)):
+        yield some
 
 
 async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any]) -> Iterator[T]:

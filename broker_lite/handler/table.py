@@ -19,6 +19,7 @@ from broker_lite.handler.cluster import (
     elect_leaders,
     find_coordinator,
     reassignments,
+    unregister_broker,
     update_features,
 )
 from broker_lite.handler.configs import alter_configs, describe_configs, list_config_resources
@@ -96,6 +97,7 @@ APIS: Final[Mapping[int, Api]] = {
     57: Api("UpdateFeatures", 0, 2, 0, update_features.handle),
     60: Api("DescribeCluster", 0, 2, 0, describe_cluster.handle),
     61: Api("DescribeProducers", 0, 0, 0, describe_producers.handle),
+    64: Api("UnregisterBroker", 0, 0, 0, unregister_broker.handle),
     65: Api("DescribeTransactions", 0, 0, 0, describe_transactions.handle_describe),
     66: Api("ListTransactions", 0, 2, 0, describe_transactions.handle_list),
     68: Api("ConsumerGroupHeartbeat", 0, 1, 0, consumer_groups.handle_heartbeat),

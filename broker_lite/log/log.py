@@ -37,6 +37,7 @@ CLIENT: Final = AppendOrigin.CLIENT
 COORDINATOR: Final = AppendOrigin.COORDINATOR
 REPLICATION: Final = AppendOrigin.REPLICATION
 HIGH_WATERMARK: Final = -1
+NO_LEADER: Final = -1
 # Base offset, length, leader epoch: the checksum does not cover them.
 _STAMP: Final = struct.Struct(">qii")
 
@@ -63,6 +64,8 @@ class Log:
         config: changed by update_config() only.
         epochs: every leader epoch with its start offset.
         leader_epoch: stamped into every batch; changed by become_leader() only.
+        leader_id: the broker whose clients may append; kept here because each request asks for it.
+        lacks_replicas: fewer replicas are in sync than min.insync.replicas says; kept here, too.
         is_failing: the last append failed on the disk; the caller of append() keeps this, to log
             such a failure once.
     """
@@ -76,7 +79,9 @@ class Log:
         "epochs",
         "flusher",
         "is_failing",
+        "lacks_replicas",
         "leader_epoch",
+        "leader_id",
         "log_end_offset",
         "log_start_offset",
         "partition",
@@ -101,12 +106,14 @@ class Log:
         self.segments = parts.segments
         self.epochs = parts.epochs
         self.leader_epoch = max(parts.epochs.latest_epoch, 0)
+        self.leader_id = NO_LEADER
         self.producer_state = parts.producer_state
         self.log_start_offset = parts.log_start_offset
         self.log_end_offset = parts.log_end_offset
         self.flusher = Flusher(parts)
         self.visibility = Visibility(parts, self.flusher)
         self.is_failing = False
+        self.lacks_replicas = False
         self._epoch_file = parts.epoch_file
         self._first_use = first_use
         # Whether the next batch has to wait for a file, or must not be written at all.

@@ -22,6 +22,7 @@ from broker_lite.log.segments import Segments
 logger = logging.getLogger("broker_lite.log")
 
 READ_UNCOMMITTED: Final = 0
+WHOLE_LOG: Final = -1
 READ_COMMITTED: Final = 1
 _LAST_OFFSET: Final = attrgetter("last_offset")
 _OUT_OF_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
@@ -49,6 +50,7 @@ def read_log(
     max_bytes: int,
     isolation_level: int = READ_UNCOMMITTED,
     min_one_batch: bool = True,
+    replica_end: int = WHOLE_LOG,
 ) -> LogRead:
     """Find the bytes that a fetch from an offset gets.
 
@@ -58,6 +60,7 @@ def read_log(
         max_bytes: at least 0; the range may end inside a batch.
         isolation_level: READ_COMMITTED for committed records only.
         min_one_batch: give the first batch even if it is larger than max_bytes.
+        replica_end: where the replica ends that is read, if it has less than the log.
 
     Raises:
         OffsetOutOfRange: below the log start offset or above the log end offset.
@@ -70,12 +73,19 @@ def read_log(
     if offset < start or offset > log.log_end_offset:
         raise OffsetOutOfRange
     stable = log.last_stable_offset
+    if replica_end != WHOLE_LOG:
+        if offset > replica_end:
+            raise OffsetOutOfRange
+        end, stable = min(end, replica_end), min(stable, replica_end)
     limit = stable if isolation_level == READ_COMMITTED else end
     if offset < limit:
         if max_bytes < 0:
             raise UnknownServerError
         try:
-            return _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
+            found = _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
+            if replica_end != WHOLE_LOG:
+                return found._replace(high_watermark=end, last_stable_offset=stable)
+            return found
         except (OSError, CorruptTransactionIndex) as error:
             if isinstance(error, OSError) and error.errno in _OUT_OF_DESCRIPTORS:
                 # Too many ranges are being sent. The reader gets nothing now, and asks again.

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.flusher import Flusher
 from broker_lite.log.parts import LogParts
+from broker_lite.log.replicas import Replicas
 
 Waiter: TypeAlias = Callable[[], None]
 FlushWaiter: TypeAlias = Callable[[KafkaStorageError | None], None]
@@ -27,16 +28,18 @@ class Commits:
 
     Attributes:
         held: the logs that hold records back; empty where no log has to be flushed.
+        lagging: the logs whose high watermark may wait for replicas; empty where none does.
         failures: how many flushes failed for which somebody may have waited.
         start: begins a flush in the background, and calls flush_ended() after it; None where the
             append itself flushes.
         went_offline: is called with a log that must not be used any more.
     """
 
-    __slots__ = ("failures", "held", "start", "went_offline")
+    __slots__ = ("failures", "held", "lagging", "start", "went_offline")
 
     def __init__(self) -> None:
         self.held: dict[Visibility, None] = {}
+        self.lagging: set[Visibility] = set()
         self.failures = 0
         self.start: Callable[[Visibility], None] | None = None
         self.went_offline: Callable[[Visibility], None] = _ignore
@@ -52,6 +55,8 @@ class Visibility:
         end_offset: the log end offset after the last append.
         high_watermark: readers see the records below this offset: with one replica all of them,
             except those that are held back.
+        replicas: the replicas of other brokers while one of them is behind, or too few of them
+            are in sync; else None.
         commits: shared with the other logs of the data directory.
     """
 
@@ -59,6 +64,7 @@ class Visibility:
         "_flush_at",
         "_flush_messages",
         "_flush_waiters",
+        "_flushed_to",
         "_held_to",
         "_producers",
         "_waiters",
@@ -67,6 +73,7 @@ class Visibility:
         "flusher",
         "high_watermark",
         "partition",
+        "replicas",
         "topic",
     )
 
@@ -81,7 +88,10 @@ class Visibility:
         self.partition = parts.partition
         self.flusher = flusher
         self.commits = Commits()
+        self.replicas: Replicas | None = None
         self.end_offset = self.high_watermark = parts.log_end_offset
+        # Nothing below has to be flushed before it is shown.
+        self._flushed_to = parts.log_end_offset
         self._producers = parts.producer_state
         self._waiters: dict[Waiter, None] = {}
         self._flush_waiters: list[FlushWaiter] = []
@@ -125,10 +135,21 @@ class Visibility:
             waiter(self.flusher.offline_error())
         elif self in self.commits.held:
             self._flush_waiters.append(waiter)
-        elif self.high_watermark < self.end_offset:
+        elif self._flushed_to < self.end_offset:
             waiter(KafkaStorageError(f"{self.flusher.directory} could not be flushed"))
         else:
             waiter(None)
+
+    def look_at_replicas(self) -> None:
+        """Move the high watermark as far as the replicas allow now, and wake who waits for it."""
+        self._show(self._flushed_to)
+
+    def go_back(self, high_watermark: int) -> None:
+        """Take the high watermark that a new leader knows, which may be below that of before.
+
+        See: C-52.
+        """
+        self.high_watermark = min(high_watermark, self.high_watermark)
 
     # -- appends
 
@@ -145,6 +166,9 @@ class Visibility:
             self._show(end_offset)
 
     def _show(self, offset: int) -> None:
+        self._flushed_to = offset
+        if self.replicas is not None:
+            offset = self.replicas.high_watermark(offset, self.high_watermark)
         self.high_watermark = offset
         self._producers.high_watermark_moved(offset)
         if self._waiters:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.topics.topic_rules import TopicPlan
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import KafkaStorageError
 
 SEED_MARKER_FILE: Final = "broker-lite-seed-unfinished"
@@ -73,8 +73,10 @@ def undo_unfinished_seed(cluster: Cluster, marker: Marker) -> None:
         _log.warning("unfinished seed undone topics=%s", ",".join(one.name for one in topics))
         cluster.delete_topics(topics)
         plans = [
-            TopicPlan(topic.name, topic.partition_count, _ONE_REPLICA, topic.overrides)
-            for topic in topics
+            cluster.plan_topic(
+                NewTopic(one.name, one.partition_count, configs=tuple(one.overrides.items()))
+            )
+            for one in topics
         ]
         for topic in cluster.create_topics(plans):
             cluster.make_logs(topic)

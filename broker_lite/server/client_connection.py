@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from anyio import CancelScope
+from anyio import CancelScope, Event
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts
@@ -35,9 +35,23 @@ _ABANDONED_WORK_S: Final = 1.0
 
 
 class ClientConnection:
-    """One accepted connection, from its first byte to its close."""
+    """One accepted connection, from its first byte to its close.
 
-    __slots__ = ("_context", "_held", "_loop", "_scope", "_sock", "_stopping", "_stream", "_unsent")
+    Attributes:
+        paused: while the node hangs, what ends that; nothing is handled or answered meanwhile.
+    """
+
+    __slots__ = (
+        "_context",
+        "_held",
+        "_loop",
+        "_scope",
+        "_sock",
+        "_stopping",
+        "_stream",
+        "_unsent",
+        "paused",
+    )
 
     def __init__(
         self,
@@ -53,6 +67,7 @@ class ClientConnection:
         self._context = context
         self._scope = CancelScope()
         self._stopping = False
+        self.paused: Event | None = None
         self._held = b""
         self._loop = loop
         self._unsent = unsent
@@ -182,9 +197,13 @@ class ClientConnection:
             elif (turn_requests := turn_requests + 1) == _REQUESTS_PER_TURN:
                 turn_requests = 0
                 await checkpoint()
+            if self.paused is not None:
+                await self.paused.wait()
             stream.handling = True
             body = await dispatch(context, request)
             stream.handling = False
+            if self.paused is not None:
+                await self.paused.wait()
             if body is not None:
                 outgoing = self._send(
                     request, body, more=not context.has_waited and framing.has_whole_produce()

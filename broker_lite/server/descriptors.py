@@ -86,7 +86,9 @@ class ClientDescriptors:
             limit,
         )
         while not self.has_free():
-            self._freed = anyio.Event()
+            # All listeners wait for the same event, else only the last one would be woken.
+            if self._freed.is_set():
+                self._freed = anyio.Event()
             await self._freed.wait()
         self._client_log.write(
             logger,

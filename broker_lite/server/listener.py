@@ -102,7 +102,9 @@ class Listeners:
             return
         try:
             for address in addresses:
-                self._sockets.append((bind(address, backlog=backlog), address.info))
+                sock = bind(address, backlog=backlog)
+                info = address.info._replace(bound_port=sock.getsockname()[1])
+                self._sockets.append((sock, info))
         except BaseException:
             self.close()
             raise

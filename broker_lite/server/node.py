@@ -13,16 +13,14 @@ from anyio.abc import TaskGroup
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.framing import RequestFraming
-from broker_lite.protocol.request_memory import RequestMemory
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
-from broker_lite.server.descriptors import ClientDescriptors
+from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
 from broker_lite.server.stalled_frames import StalledFrames
-from broker_lite.server.unsent import UnsentAnswers
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -57,7 +55,7 @@ class Node:
         get_limits: Callable[[], Limits],
         clock: Clock,
         client_log: RateLimitedLog,
-        clients_max: int,
+        shares: ClientShares,
     ) -> None:
         """Make a node; run() accepts clients.
 
@@ -67,8 +65,8 @@ class Node:
             make_context: called once per accepted connection.
             get_limits: returns the current limits; called for each new connection.
             clock: measures idle time.
-            client_log: takes the lines that clients can cause; the node has it write its counts.
-            clients_max: how many descriptors there are for connections; see clients_max().
+            client_log: takes the lines that clients can cause; the node has its counts written.
+            shares: what the clients of all nodes of the process share.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
@@ -78,15 +76,15 @@ class Node:
         self._listeners = listeners
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
-        self._descriptors = ClientDescriptors(clients_max, client_log)
+        self._shares = shares
+        shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
-        limits = get_limits()
-        self._memory = RequestMemory(limits.request_memory_bytes, self._reclaim_memory)
-        self._unsent = UnsentAnswers(limits.unsent_bytes_max, client_log)
-        self._stalled = StalledFrames(self._memory.has_waiting, client_log)
+        self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
         self._group: TaskGroup | None = None
         self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
+        self._turned = anyio.Event()
+        self._paused: anyio.Event | None = None
         self.ended = anyio.Event()
         self._all_gone = anyio.Event()
 
@@ -101,6 +99,23 @@ class Node:
         If run() is cancelled instead, connections are closed at once and the listeners stay open.
         """
         self._stop_wanted.set()
+        self._turned.set()
+
+    def hang(self) -> None:
+        """Read and answer nothing from now on; clients that connect wait in the backlog."""
+        self._paused = paused = anyio.Event()
+        self._turned.set()
+        for connection in self._connections:
+            connection.paused = paused
+
+    def go_on(self) -> None:
+        """Go on after hang(), with what has arrived meanwhile."""
+        paused, self._paused = self._paused, None
+        if paused is not None:
+            paused.set()
+        self._turned.set()
+        for connection in self._connections:
+            connection.paused = None
 
     async def run(self) -> None:
         """Serve clients until stop() or cancellation; it leaves no task or connection behind.
@@ -120,19 +135,30 @@ class Node:
         finally:
             self._group = None
             self._client_log.write_counts(now=True)
+            self._shares.remove(self._reclaim_memory)
             if self._resets is not None:
                 self._resets.close()
             self.ended.set()
 
     async def _serve_until_stopped(self) -> None:
-        async with anyio.create_task_group() as listeners:
-            for sock, info in self._listeners:
-                listeners.start_soon(accept_forever, sock, info, self._admit, self._descriptors)
-            listeners.start_soon(self._sweep_forever)
-            await self._stop_wanted.wait()
-            listeners.cancel_scope.cancel()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._sweep_forever)
+            while not self._stop_wanted.is_set():
+                await self._accept_until_turned()
+            group.cancel_scope.cancel()
         self._listeners.close()
         await self._finish_connections()
+
+    async def _accept_until_turned(self) -> None:
+        """Accept clients, unless the node hangs, until that changes or the node is to stop."""
+        self._turned = anyio.Event()
+        async with anyio.create_task_group() as accepting:
+            for sock, info in () if self._paused else self._listeners:
+                accepting.start_soon(
+                    accept_forever, sock, info, self._admit, self._shares.descriptors
+                )
+            await self._turned.wait()
+            accepting.cancel_scope.cancel()
 
     async def _finish_connections(self) -> None:
         for connection in self._connections:
@@ -168,12 +194,13 @@ class Node:
             limits.request_bytes_max,
             self._flexible_from,
             control_bytes_max=limits.control_bytes_max,
-            memory=self._memory,
+            memory=self._shares.memory,
         )
         connection = ClientConnection(
-            sock, framing, context, asyncio.get_running_loop(), self._resets, self._unsent
+            sock, framing, context, asyncio.get_running_loop(), self._resets, self._shares.unsent
         )
-        self._descriptors.take()
+        connection.paused = self._paused  # it may have been accepted just before hang()
+        self._shares.descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
         self._group.start_soon(connection.run, self._forget)
@@ -192,7 +219,7 @@ class Node:
     def _forget(self, connection: ClientConnection) -> None:
         """Make room for another connection after one has ended."""
         self._connections.discard(connection)
-        self._descriptors.give_back()
+        self._shares.descriptors.give_back()
         ip = connection.client_ip
         self._connections_per_ip[ip] -= 1
         if not self._connections_per_ip[ip]:

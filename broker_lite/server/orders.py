@@ -2,13 +2,15 @@
 
 The lines come on a connected stream socket: `reset` begins anew with an empty data directory,
 `stop` ends the broker, `step MS` moves its clock forward. The broker writes `ready HOST:PORT` there
-whenever it is ready, and `stepped` when the work that became due by a step is done. The socket is
-also a lifeline: if its other end closes, because its owner has ended for any reason, the broker
-stops.
+whenever it is ready, and `stepped` when the work that became due by a step is done. A line that
+begins with `{` is a command in JSON, which is answered with one line of JSON; see commands.py. The
+socket is also a lifeline: if its other end closes, because its owner has ended for any reason, the
+broker stops.
 """
 
 import asyncio
 import enum
+import json
 import logging
 import socket
 from collections import deque
@@ -19,9 +21,9 @@ import anyio
 
 logger = logging.getLogger("broker_lite.server")
 
-_RECEIVE_BYTES: Final = 256
+_RECEIVE_BYTES: Final = 4096
 # A longer line is no order: then nothing more is read.
-_LINE_BYTES_MAX: Final = 64
+_LINE_BYTES_MAX: Final = 65_536
 
 
 class Order(enum.Enum):
@@ -37,6 +39,12 @@ class Step(NamedTuple):
     step_ms: int
 
 
+class Command(NamedTuple):
+    """A command about the cluster, as JSON."""
+
+    text: bytes
+
+
 class Orders:
     """The orders of one broker, one after the other; a context manager inside its event loop."""
 
@@ -47,7 +55,7 @@ class Orders:
             fd: descriptor of the connected stream socket; None if only signals give orders.
         """
         self._sock = None if fd is None else socket.socket(fileno=fd)
-        self._given: deque[Order | Step] = deque()
+        self._given: deque[Order | Step | Command] = deque()
         self._line = b""
         self._arrived = anyio.Event()
 
@@ -69,7 +77,7 @@ class Orders:
         self._given.appendleft(Order.STOP)
         self._arrived.set()
 
-    async def next(self) -> Order | Step:
+    async def next(self) -> Order | Step | Command:
         """Wait for the next order."""
         while not self._given:
             self._arrived = anyio.Event()
@@ -87,6 +95,10 @@ class Orders:
     def tell_stepped(self) -> None:
         """Write that the clock was stepped, and that the work that became due is done."""
         self._tell("stepped")
+
+    def tell_result(self, result: object) -> None:
+        """Answer a command."""
+        self._tell(json.dumps(result))
 
     def _tell(self, line: str) -> None:
         if self._sock is not None:
@@ -122,7 +134,9 @@ class Orders:
         asyncio.get_running_loop().remove_reader(self._sock)
 
 
-def _parse(line: bytes) -> Order | Step:
+def _parse(line: bytes) -> Order | Step | Command:
+    if line.startswith(b"{"):
+        return Command(line)
     what, _, number = line.partition(b" ")
     if what == b"step" and number.isdigit():
         return Step(int(number))

@@ -9,8 +9,8 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -23,27 +23,23 @@ from anyio.to_thread import current_default_thread_limiter
 from broker_lite import seed
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.metadata_changes import Endpoint
 from broker_lite.control.coordinators.start import Coordinators
-from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
-from broker_lite.handler.fetch.session import FetchSessionCache
-from broker_lite.handler.lane import Lane
-from broker_lite.handler.offered import offered
+from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.log.directory.data_directory import erase
-from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.log.recovery.load_watch import LoadStopped
-from broker_lite.rate_limited_log import RateLimitedLog
+from broker_lite.server.addresses import addresses_by_node
+from broker_lite.server.commands import Commands
 from broker_lite.server.compaction import compact
-from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
-from broker_lite.server.gateway import as_seen_from
+from broker_lite.server.descriptors import raise_descriptor_limit
 from broker_lite.server.group_commit import GroupCommit
-from broker_lite.server.limits import CurrentLimits
+from broker_lite.server.leader_upkeep import keep_leaders
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import check_retention, maintain
-from broker_lite.server.node import Node
+from broker_lite.server.node_maker import NodeMaker
+from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import Order, Orders, Step
 from broker_lite.server.timers import run_timers
-from broker_lite.settings import Listener, Settings, join_address, parse_listeners
+from broker_lite.settings import Settings
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -51,11 +47,11 @@ _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Site(NamedTuple):
-    """What all lives of a broker have in common."""
+    """What all lives of a process have in common; addresses and listeners are by node."""
 
     settings: Settings
-    addresses: Sequence[ListenerAddress]
-    listeners: Listeners
+    addresses: Mapping[int, Sequence[ListenerAddress]]
+    listeners: Mapping[int, Listeners]
     orders: Orders
     durable: bool
 
@@ -72,8 +68,9 @@ def serve(
 
     Args:
         settings: without dynamic ones, which the data directory holds.
-        data_dir: created if it does not exist.
-        ready: called with HOST:PORT of the first listener once clients are accepted.
+        data_dir: made if it does not exist.
+        ready: called once clients are accepted, with HOST:PORT of each node's first listener,
+            separated by commas.
         durable: make everything durable at the end; not worth its time for a temporary directory.
         orders: descriptor of a connected stream socket, closed at the end; see the orders module.
 
@@ -98,10 +95,11 @@ async def _serve(
     durable: bool,
     orders_fd: int | None,
 ) -> int:
-    addresses = [_address(listener) for listener in parse_listeners(settings)]
-    # Each thread may hold a decompressed batch, and twice its size while the batch is put together.
+    addresses = addresses_by_node(settings)
+    # each may hold a decompressed batch, twice while it is put together
     current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
-    with Orders(orders_fd) as orders, closing(Listeners()) as listeners:
+    with Orders(orders_fd) as orders, ExitStack() as stack:
+        listeners = {node_id: stack.enter_context(closing(Listeners())) for node_id in addresses}
         site = _Site(settings, addresses, listeners, orders, durable)
         clock = Clock()
         with stop_signals(orders) as is_told:
@@ -136,8 +134,11 @@ async def _live(
         # No object that is read here becomes garbage: collections would be a tenth of the reading.
         gc.disable()
         coordinators = Coordinators.start(cluster, clock)
-        node = _node(site.listeners, cluster, coordinators, clock)
-        address = _open_listeners(site, cluster)
+        cluster.membership.due_at = coordinators.alarm.due_at
+        replicas = ReplicaManager(cluster, clock)
+        nodes = _nodes(site, cluster, coordinators, clock, replicas)
+        commands = Commands(cluster, nodes, replicas)
+        address = nodes.open()
         if ready is not None:
             # The objects of the start stay alive, so a full collection need not look at them.
             # Measured with the objects of 10,000 partitions: the loop stands still for 52 ms
@@ -146,23 +147,24 @@ async def _live(
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
-            order = await _next_order(site, cluster, clock)
+            order = await _next_order(site, clock, cluster, commands)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
-            group.start_soon(node.run)
+            group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
+            group.start_soon(keep_leaders, cluster, clock)
             group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
-            group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
+            timed = (*coordinators[:2], cluster.membership, replicas)
+            group.start_soon(run_timers, timed, clock, coordinators.alarm)
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)
             # a limiter of its own, so that it takes no thread that requests wait for
             preload = partial(to_thread.run_sync, coordinators.groups.preload)
             group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
-            order = await _next_order(site, cluster, clock)
+            order = await _next_order(site, clock, cluster, commands)
             if order is Order.STOP:
-                node.stop()
-                await node.ended.wait()
+                await nodes.stop_all()
             group.cancel_scope.cancel()
     finally:
         gc.enable()
@@ -174,82 +176,37 @@ async def _live(
     return order
 
 
-async def _next_order(site: _Site, cluster: Cluster, clock: Clock) -> Order:
-    """Return the order that ends this life; step the clock meanwhile, if ordered."""
-    while isinstance(order := await site.orders.next(), Step):
-        clock.step(order.step_ms)
-        await check_retention(cluster.logs)
-        site.orders.tell_stepped()
+async def _next_order(site: _Site, clock: Clock, cluster: Cluster, commands: Commands) -> Order:
+    """Wait for the order that ends this life; other orders are carried out meanwhile."""
+    while not isinstance(order := await site.orders.next(), Order):
+        if isinstance(order, Step):
+            clock.step(order.step_ms)
+            await check_retention(cluster.logs)
+            site.orders.tell_stepped()
+        else:
+            site.orders.tell_result(await commands.carry_out(order.text))
     return order
 
 
-def _open_listeners(site: _Site, cluster: Cluster) -> str:
-    """Open the listeners, register them in the cluster, return HOST:PORT of the first one."""
-    site.listeners.open(site.addresses, backlog=site.settings.socket_listen_backlog_size)
-    bound = site.listeners.addresses
-    cluster.register([_endpoint(*pair) for pair in zip(site.addresses, bound, strict=True)])
-    return join_address(site.addresses[0].host or bound[0][0], bound[0][1])
-
-
-def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
-    apis = offered(cluster.settings.emulate)
-    fetch_sessions = FetchSessionCache(
-        cluster.settings.max_incremental_fetch_session_cache_slots,
-        cluster.settings.broker_lite_fetch_sessions_max_bytes,
+def _nodes(
+    site: _Site,
+    cluster: Cluster,
+    coordinators: Coordinators,
+    clock: Clock,
+    replicas: ReplicaManager,
+) -> Nodes:
+    maker = NodeMaker(cluster, coordinators, clock)
+    nodes = Nodes(
+        site.listeners,
+        addresses=site.addresses,
+        backlog=site.settings.socket_listen_backlog_size,
+        make_node=maker.make,
+        register=cluster.register,
+        membership=cluster.membership,
+        replicas=replicas,
     )
-    lane = Lane()
-    hooks: list[Hook] = []
-    client_log = RateLimitedLog(clock.monotonic_ms)
-
-    def make_context(
-        *,
-        listener: ListenerInfo,
-        local_address: tuple[str, int],
-        client_address: tuple[str, int],
-    ) -> HandlerContext:
-        return HandlerContext(
-            cluster=cluster,
-            groups=coordinators.groups,
-            transactions=coordinators.transactions,
-            clock=clock,
-            client_log=client_log,
-            settings=cluster.settings,
-            apis=apis,
-            listener=as_seen_from(client_address[0], listener),
-            local_address=local_address,
-            client_address=client_address,
-            fetch_sessions=fetch_sessions,
-            lane=lane,
-            hooks=hooks,
-        )
-
-    return Node(
-        listeners=listeners,
-        apis=apis,
-        make_context=make_context,
-        get_limits=CurrentLimits(lambda: cluster.settings),
-        clock=clock,
-        client_log=client_log,
-        clients_max=clients_max(cluster.settings.broker_lite_open_files_max or default_open_max()),
-    )
-
-
-def _address(listener: Listener) -> ListenerAddress:
-    info = ListenerInfo(
-        listener.name,
-        listener.security_protocol,
-        listener.advertised_host,
-        listener.advertised_port,
-        listener.gateway_host,
-        listener.gateway_port,
-    )
-    return ListenerAddress(info, listener.host, listener.port)
-
-
-def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
-    """Return the entry of a listener in the metadata log."""
-    host = address.info.advertised_host or address.host or bound[0]
-    return Endpoint(address.info.name, host, address.info.advertised_port or bound[1])
+    maker.find_listener = nodes.listener
+    return nodes
 
 
 @contextmanager

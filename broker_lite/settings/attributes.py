@@ -23,6 +23,7 @@ class SettingAttributes:
     broker_id: int
     broker_lite_auto_create_answer: str
     broker_lite_batch_records_max: int
+    broker_lite_brokers: int
     broker_lite_cluster_id: str | None
     broker_lite_control_request_max_bytes: int
     broker_lite_decompressed_max_bytes: int
@@ -34,6 +35,8 @@ class SettingAttributes:
     broker_lite_log_format: str
     broker_lite_log_level: str
     broker_lite_open_files_max: int
+    broker_lite_ports: str
+    broker_lite_racks: str
     broker_lite_seed_file: str
     broker_lite_topics: str
     broker_lite_topics_file: str
@@ -373,3 +376,4 @@ class SettingAttributes:
     transaction_two_phase_commit_enable: bool
     transactional_id_expiration_ms: int
     unclean_leader_election_enable: bool
+    unclean_leader_election_interval_ms: int

@@ -39,6 +39,7 @@ def check_together(values: Mapping[str, Value]) -> None:
         queued_bytes <= 0 or queued_bytes >= _number(values[_REQUEST_BYTES]),
         f"{_QUEUED_BYTES} must be larger or equal to {_REQUEST_BYTES}",
     )
+    _check_releases(values)
     cordoned = values["cordoned.log.dirs"]
     assert isinstance(cordoned, tuple)
     missing = [each for each in cordoned if each not in _log_dirs(values)]
@@ -47,6 +48,16 @@ def check_together(values: Mapping[str, Value]) -> None:
         "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries :"
         f" {', '.join(missing)}",
     )
+
+
+def _check_releases(values: Mapping[str, Value]) -> None:
+    """Check that there is one release for all brokers, or one for each."""
+    count, brokers = str(values["emulate"]).count(",") + 1, _number(values["broker.lite.brokers"])
+    if count not in (1, brokers):
+        raise InvalidValue(
+            f"emulate: there are {count} releases and {brokers} broker{'s' * (brokers > 1)}; give "
+            "one release for all brokers, or one for each"
+        )
 
 
 def _require(is_so: bool, what: str) -> None:

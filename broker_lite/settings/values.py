@@ -118,6 +118,25 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class EachOneOf:
+    """Allows some words, or several of them with commas between; a word may come again."""
+
+    words: tuple[str, ...]
+
+    def check(self, name: str, value: Value) -> None:
+        """Raise InvalidValue for the first word that is not allowed."""
+        for word in str(value).split(","):
+            if word.strip() not in self.words:
+                raise rejected(
+                    name, word.strip(), f"String must be one of: {', '.join(self.words)}"
+                )
+
+    def describe(self) -> str:
+        """Return the words."""
+        return ", ".join(self.words)
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
     """Allows one word of ASCII, which can be written to a properties file without escapes."""
 

@@ -71,6 +71,51 @@ class AsyncBroker:
         )
         await run_sync(write)
 
+    async def heal(self) -> None:
+        """See Broker.heal()."""
+        await run_sync(self.broker.heal)
+
+    async def roll(self) -> None:
+        """See Broker.roll()."""
+        await run_sync(self.broker.roll)
+
+    async def move_leader(self, topic: str, partition: int, *, to: int) -> None:
+        """See Broker.move_leader()."""
+        await run_sync(partial(self.broker.move_leader, topic, partition, to=to))
+
+    async def elect_preferred(self, topic: str | None = None) -> None:
+        """See Broker.elect_preferred()."""
+        await run_sync(self.broker.elect_preferred, topic)
+
+    async def elect_unclean(self, topic: str, partition: int, *, to: int) -> None:
+        """See Broker.elect_unclean()."""
+        await run_sync(partial(self.broker.elect_unclean, topic, partition, to=to))
+
+    async def lag(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        node: int,
+        records: int = 0,
+        delay: timedelta = timedelta(),
+    ) -> None:
+        """See Broker.lag()."""
+        lag = partial(self.broker.lag, node=node, records=records, delay=delay)
+        await run_sync(lag, topic, partition)
+
+    async def catch_up(self, topic: str, partition: int, *, node: int) -> None:
+        """See Broker.catch_up()."""
+        await run_sync(partial(self.broker.catch_up, topic, partition, node=node))
+
+    async def shrink_isr(self, topic: str, partition: int, *, node: int) -> None:
+        """See Broker.shrink_isr()."""
+        await run_sync(partial(self.broker.shrink_isr, topic, partition, node=node))
+
+    async def partition(self, topic: str, partition: int) -> dict[str, object]:
+        """See Broker.partition()."""
+        return await run_sync(self.broker.partition, topic, partition)
+
     async def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
         """See Broker.records()."""
         return await run_sync(partial(self.broker.records, topic, read_committed=read_committed))

@@ -2,26 +2,26 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from broker_lite.errors import ClientError
+from broker_lite.testing.cluster_commands import ClusterCommands
+from broker_lite.testing.data_commands import DataCommands
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
-from broker_lite.testing.plan import Plan, setting_text
+from broker_lite.testing.plan import Plan, given_settings
 from broker_lite.testing.process import BrokerProcess
 
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
-    from broker_lite.testing.batches import Headers
-    from broker_lite.testing.records import Record
 
 _HOST: Final = "127.0.0.1"
 
 
-class Broker:
+class Broker(ClusterCommands, DataCommands):
     """A broker in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
 
     It stops when the context ends, or when this process ends in any way. Environment variables do
@@ -31,10 +31,13 @@ class Broker:
     If the broker is killed by somebody else, or crashes, every method raises BrokerDied until
     restart(), start() or stop(). The error says how the broker ended and what it logged last.
 
+    With several brokers, `brokers` and the methods of ClusterCommands say what happens to them.
+
     Attributes:
         settings: the given settings, as texts by Kafka's names.
-        host: the address at which it listens.
+        host: the address at which it listens; with several brokers, that of the first.
         port: the port at which it listens; 0 before the first start if any free port will do.
+        addresses: HOST:PORT of each broker; empty before the first start.
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class Broker:
         data_dir: str | os.PathLike[str] | None = None,
         host: str | None = None,
         port: int = 0,
+        brokers: int = 1,
+        racks: Iterable[str] = (),
         timeout_s: float = 60.0,
     ) -> None:
         """Keep the arguments; start() starts the broker.
@@ -63,14 +68,15 @@ class Broker:
             host: of the first listener, 127.0.0.1 by default.
             port: of the first listener, 0 for a free one. Without host and port, a setting
                 `listeners` stays unchanged.
+            brokers: how many brokers the cluster has, all in one process; see `brokers`.
+            racks: of the brokers in turns.
             timeout_s: how long a start or a reset may take.
         """
-        self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
-        if topics:
-            specs = [topics] if isinstance(topics, str) else topics
-            self.settings["broker.lite.topics"] = "\n".join(specs)
-        if seed_file is not None:
-            self.settings["broker.lite.seed.file"] = os.path.abspath(seed_file)
+        self.settings = given_settings(
+            settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
+        )
+        self.addresses = []
+        self._carry = self._have_carried_out
         self.host = host or _HOST
         self.port = port
         self._config = None if config is None else os.path.abspath(config)
@@ -86,9 +92,9 @@ class Broker:
     # -- state
 
     @property
-    def bootstrap(self) -> str:
-        """HOST:PORT for clients."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+    def bootstrap(self) -> str:  # type: ignore[explicit-override]
+        """HOST:PORT for clients; with several brokers all of them, separated by commas."""
+        return ",".join(self.addresses) or f"{self.host}:{self.port}"
 
     @property
     def data_dir(self) -> Path:
@@ -176,14 +182,15 @@ class Broker:
         process.kill()
 
     def restart(self) -> None:
-        """Stop it, if it runs, and start it with the same data at the same port.
+        """Stop it, if it runs, and start it with the same data at the same ports.
 
         Raises:
             BrokerFailed: it does not end properly, or does not start.
         """
         self._bury()
         self._stop()
-        self._start(self._first_address[0], self.port)
+        ports = [int(each.rpartition(":")[2]) for each in self.addresses]
+        self._start(self._first_address[0], self.port, ports if len(ports) > 1 else [])
 
     def reset(self) -> None:
         """Remove all data but the topics and records of the start, and restart at the same port.
@@ -195,12 +202,8 @@ class Broker:
             BrokerFailed: it does not run, or the reset fails.
             BrokerDied: it ended by itself.
         """
-        process = self._running()
-        try:
+        with self._noting_its_end() as process:
             process.reset(self._timeout_s)
-        except BrokerFailed as error:
-            self._note_end(error)
-            raise
 
     def advance(self, delta: timedelta = timedelta()) -> None:
         """Move the broker's clock forward, and wait for the retention that this triggers.
@@ -216,94 +219,10 @@ class Broker:
             BrokerFailed: it does not run.
             BrokerDied: it ended by itself.
         """
-        process = self._running()
         if delta < timedelta():
             raise ValueError("the clock cannot go back")
-        try:
+        with self._noting_its_end() as process:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
-        except BrokerFailed as error:
-            self._note_end(error)
-            raise
-
-    # -- topics and records
-
-    def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, object] | None = None
-    ) -> None:
-        """Create a topic.
-
-        Args:
-            name: of the topic.
-            partitions: number of partitions.
-            configs: by Kafka's names, converted like `settings`.
-
-        Raises:
-            ClientError: the broker says no.
-            BrokerDied: it ended by itself.
-        """
-        from broker_lite.testing import records
-
-        texts = {key: setting_text(value) for key, value in (configs or {}).items()}
-        with self._asked():
-            records.create_topic(self.bootstrap, name, partitions=partitions, configs=texts)
-
-    def produce(
-        self,
-        topic: str,
-        *values: bytes | str | None,
-        key: bytes | str | None = None,
-        headers: "Headers" = (),
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-    ) -> None:
-        """Write one record for each value, in one batch; a missing topic is created.
-
-        Args:
-            topic: of all records.
-            values: text becomes UTF-8.
-            key: of all records.
-            headers: of all records.
-            partition: None means the one that Kafka's producer chooses for the key, 0 without a
-                key.
-            timestamp_ms: of all records, since the epoch; None means now.
-
-        Raises:
-            ClientError: the broker says no.
-            BrokerDied: it ended by itself.
-        """
-        from broker_lite.testing import records
-
-        with self._asked():
-            records.produce(
-                self.bootstrap,
-                topic,
-                values,
-                key=key,
-                headers=headers,
-                partition=partition,
-                timestamp_ms=timestamp_ms,
-            )
-
-    def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
-        """Read all present records of a topic, partition by partition, in order of offsets.
-
-        The default is that of Kafka's consumer, isolation.level=read_uncommitted, which includes
-        records of open and aborted transactions. With read_committed=True, the result has only
-        records outside of transactions and in committed ones, up to the first open transaction.
-        Commit and abort markers have offsets, but are never returned.
-
-        Args:
-            topic: of the records.
-            read_committed: as a consumer with isolation.level=read_committed.
-
-        Raises:
-            ClientError: the topic does not exist, or the broker refused.
-            BrokerDied: it ended by itself.
-        """
-        from broker_lite.testing import records
-
-        with self._asked():
-            return records.read_all(self.bootstrap, topic, read_committed=read_committed)
 
     # -- context managers
 
@@ -324,8 +243,28 @@ class Broker:
 
     # -- internals
 
+    def _have_carried_out(self, name: str, /, **arguments: object) -> object:
+        with self._noting_its_end() as process:
+            return process.carry({"do": name, **arguments}, self._timeout_s)
+
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _noting_its_end(self) -> Iterator[BrokerProcess]:
+        """Give the process for an order; remember if it ends meanwhile.
+
+        Raises:
+            BrokerFailed: it does not run, or cannot do what it is told.
+            BrokerDied: it ended by itself.
+        """
+        process = self._running()
+        try:
+            yield process
+        except BrokerFailed as error:
+            if isinstance(error, BrokerDied) or process.is_closed:
+                self._note_end(error)
+            raise
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:  # type: ignore[explicit-override]
         """Report that the broker died, rather than that it does not respond.
 
         Raises:
@@ -363,7 +302,7 @@ class Broker:
             raise BrokerFailed("the broker does not run")
         return self._process
 
-    def _start(self, host: str | None, port: int | None) -> None:
+    def _start(self, host: str | None, port: int | None, ports: Sequence[int] = ()) -> None:
         forks = forks_of_process()
         if self._log_path is None or not self._log_path.parent.exists():
             self._log_path = forks.root / f"broker-{forks.new_number()}.log"
@@ -374,12 +313,14 @@ class Broker:
             config=self._config,
             host=host,
             port=port,
+            ports=list(ports),
             data_dir=str(self._data_dir),
             is_temporary=self._is_temporary,
             log_path=str(self._log_path),
         )
         self._process = BrokerProcess(forks, plan, self._timeout_s)
-        found_host, _, found_port = self._process.address.rpartition(":")
+        self.addresses = self._process.address.split(",")
+        found_host, _, found_port = self.addresses[0].rpartition(":")
         self.host, self.port = found_host.strip("[]"), int(found_port)
 
     def _stop(self) -> None:

@@ -17,6 +17,7 @@ from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.server.run import serve
 from broker_lite.settings import Settings, load_settings, with_first_address, with_flag
+from broker_lite.settings.sources.broker_count import fit_brokers
 from broker_lite.testing.plan import Plan
 
 logger = logging.getLogger("broker_lite.testing")
@@ -32,7 +33,7 @@ def warm_up(directory: Path) -> None:
     data_dir = directory / "warm-up"
     cluster = Cluster.open(Settings(), data_dir, clock)
     Coordinators.start(cluster, clock)
-    cluster.register([])
+    cluster.register(cluster.node_id, [])
     cluster.create_topic("warm-up")
     cluster.close(sync=False)
 
@@ -76,7 +77,9 @@ def plan_settings(plan: Plan) -> Settings:
     flags = {name: (text, _ORIGIN) for name, text in plan.settings.items()}
     flags["log.dirs"] = (plan.data_dir, "data_dir")
     config = Path(plan.config) if plan.config is not None else None
-    settings = load_settings(config, {}, flags=flags)
+    settings = fit_brokers(load_settings(config, {}, flags=flags))
+    if plan.ports:
+        settings = with_flag(settings, "broker.lite.ports", ",".join(map(str, plan.ports)), "ports")
     if plan.host is None and plan.port is None:
         return settings
     listeners = with_first_address(settings, plan.host, plan.port)

@@ -2,6 +2,7 @@
 
     broker            a broker for the session, ready
     broker_settings   its settings, by Kafka's names; override it to change them
+    broker_cluster    a cluster of three brokers for the session, whole before each test
     broker_factory    makes further brokers, which are stopped when the test ends
     topic             the name of a fresh topic of one partition in `broker`
     make_batch        builds record batches, see broker_lite.testing.make_batch
@@ -27,10 +28,14 @@ _END_SECTION: Final = "broker-lite"
 _SECTION_BYTES_MAX: Final = 64 * 1024
 _TOPIC_NAME_MAX: Final = 200
 _OF_BROKER: Final = frozenset(
-    {"topics", "seed_file", "config", "data_dir", "host", "port", "timeout_s"}
+    {
+        *("topics", "seed_file", "config", "data_dir", "host", "port", "timeout_s"),
+        *("brokers", "racks"),
+    }
 )
 
 _SESSION_BROKER: Final = pytest.StashKey["Broker"]()
+_SESSION_CLUSTER: Final = pytest.StashKey["Broker"]()
 _LOG_SIZES: Final = pytest.StashKey[dict[Path, int]]()
 
 
@@ -65,6 +70,24 @@ def broker(broker_settings: dict[str, object], pytestconfig: pytest.Config) -> I
         pytestconfig.stash[_SESSION_BROKER] = started
         yield started
         del pytestconfig.stash[_SESSION_BROKER]
+
+
+@pytest.fixture(scope="session")
+def broker_cluster(
+    broker_settings: dict[str, object], pytestconfig: pytest.Config
+) -> Iterator["Broker"]:
+    """Start a cluster of three brokers for the whole session.
+
+    A broker that goes down is noticed at once. Before each test all brokers are up, all replicas
+    have all records, and preferred replicas lead.
+    """
+    from broker_lite.testing.broker import Broker
+
+    settings = {"broker.session.timeout.ms": 0, **broker_settings}
+    with Broker(settings, brokers=3) as started:
+        pytestconfig.stash[_SESSION_CLUSTER] = started
+        yield started
+        del pytestconfig.stash[_SESSION_CLUSTER]
 
 
 @pytest.fixture
@@ -111,9 +134,10 @@ def make_batch() -> Callable[..., bytes]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Reset the broker if wanted, and note where the log of this test begins."""
-    started = _broker_of(item)
-    if started is not None:
+    for started in _brokers_of(item):
         _begin_again_if_ended(started, item)
+        if len(started.addresses) > 1:
+            started.heal()
         mark = item.get_closest_marker("broker_reset")
         if mark is None:
             is_wanted = bool(item.config.getini("broker_lite_reset"))
@@ -131,10 +155,10 @@ def pytest_runtest_makereport(
     """Add to the report of a failure what brokers have logged during the test."""
     report = yield
     if report.failed:
-        started = _broker_of(item)
-        end = None if started is None else _end_of(started)
-        if end is not None:
-            report.sections.append((_END_SECTION, end))
+        for started in _brokers_of(item):
+            end = _end_of(started)
+            if end is not None:
+                report.sections.append((_END_SECTION, end))
         sizes = item.stash.get(_LOG_SIZES, {})
         for path in _logs():
             text = _read(path, sizes.get(path, 0))
@@ -143,10 +167,12 @@ def pytest_runtest_makereport(
     return report
 
 
-def _broker_of(item: pytest.Item) -> "Broker | None":
-    """Return the session's broker if it was started and the test uses it."""
-    started = item.config.stash.get(_SESSION_BROKER, None)
-    return started if "broker" in getattr(item, "fixturenames", ()) else None
+def _brokers_of(item: pytest.Item) -> "list[Broker]":
+    """Return those of the session's brokers that were started and that the test uses."""
+    used = getattr(item, "fixturenames", ())
+    keys = {"broker": _SESSION_BROKER, "broker_cluster": _SESSION_CLUSTER}
+    started = (item.config.stash.get(key, None) for name, key in keys.items() if name in used)
+    return [each for each in started if each is not None]
 
 
 def _end_of(broker: "Broker") -> str | None:

@@ -1,6 +1,7 @@
 """The description of a broker to start: plain data that is sent between processes."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -15,6 +16,8 @@ class Plan(NamedTuple):
     """Of the first listener; None means as in the settings."""
     port: int | None
     """Of the first listener; None means as in the settings."""
+    ports: list[int]
+    """Of the first listener of each broker of a cluster that is restarted; else empty."""
     data_dir: str
     is_temporary: bool
     log_path: str
@@ -28,3 +31,25 @@ def setting_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(setting_text, value))
     return str(value)
+
+
+def given_settings(
+    settings: Mapping[str, object],
+    *,
+    brokers: int,
+    racks: Iterable[str],
+    topics: Iterable[str],
+    seed_file: str | os.PathLike[str] | None,
+) -> dict[str, str]:
+    """Return settings as texts, with those that other arguments of Broker stand for."""
+    given = {name: setting_text(value) for name, value in settings.items()}
+    if brokers != 1:
+        given["broker.lite.brokers"] = str(brokers)
+    if racks:
+        given["broker.lite.racks"] = ",".join(racks)
+    if topics:
+        specs = [topics] if isinstance(topics, str) else topics
+        given["broker.lite.topics"] = "\n".join(specs)
+    if seed_file is not None:
+        given["broker.lite.seed.file"] = os.path.abspath(seed_file)
+    return given

@@ -1,5 +1,6 @@
 """The process of one broker, and the socket for its orders."""
 
+import json
 import os
 import select
 import signal
@@ -47,6 +48,11 @@ class BrokerProcess:
         return self._owner_pid != os.getpid()
 
     @property
+    def is_closed(self) -> bool:
+        """Whether no more orders can be given, because it has ended or was killed."""
+        return self._orders.fileno() < 0
+
+    @property
     def has_ended(self) -> bool:
         """Whether the process is gone in any way: the other end of its socket is closed."""
         poll = select.poll()
@@ -82,6 +88,22 @@ class BrokerProcess:
         deadline_s = time.monotonic() + timeout_s
         while self._line(deadline_s, timeout_s) != "stepped":
             self._lives_due -= 1  # the answer to an interrupted reset
+
+    def carry(self, command: dict[str, object], timeout_s: float) -> object:
+        """Have a command carried out, and return its result; see broker_lite.server.commands.
+
+        Raises:
+            BrokerDied: it has ended.
+            BrokerFailed: the command cannot be carried out.
+        """
+        self._order(json.dumps(command).encode() + b"\n")
+        deadline_s = time.monotonic() + timeout_s
+        while not (line := self._line(deadline_s, timeout_s)).startswith("{"):
+            self._lives_due -= 1  # the answer to an interrupted reset
+        answer: dict[str, object] = json.loads(line)
+        if "error" in answer:
+            raise BrokerFailed(str(answer["error"]))
+        return answer["result"]
 
     def stop(self) -> None:
         """Stop it, and wait for its end.

@@ -10,12 +10,12 @@ See: P-178.
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from broker_lite.wire.node_endpoints import NodeEndpoint, encode_node_endpoints
 from broker_lite.wire.primitives import (
     EncodeError,
     encode_count,
-    encode_nullable_string,
     encode_string,
     encode_tags,
     encode_uvarint,
@@ -45,7 +45,6 @@ _ABORTED: Final = Struct(">qq").pack
 _ABORTED_FLEXIBLE: Final = Struct(">qqx").pack
 _NO_TAGS: Final = bytes(1)
 _NO_REPLICA: Final = -1
-"""The preferred read replica: -1, because there is no other replica to read from."""
 _THROTTLE_MS: Final = 0
 """There are no quotas."""
 _TOPIC_ID_BYTES: Final = 16
@@ -89,6 +88,7 @@ class FetchedPartition:
         records: None is null on the wire; Kafka sends empty records instead.
         diverging_epoch: epoch and end offset, v12+.
         current_leader: id and epoch of the leader, v12+.
+        preferred_replica: the broker to read from instead, v11+; -1 if it is this one.
 
     Rule: F-01.
     See: F-06.
@@ -103,6 +103,7 @@ class FetchedPartition:
         "index",
         "last_stable_offset",
         "log_start_offset",
+        "preferred_replica",
         "records",
         "topic",
     )
@@ -119,6 +120,7 @@ class FetchedPartition:
         records: Part | None = b"",
         diverging_epoch: tuple[int, int] | None = None,
         current_leader: tuple[int, int] | None = None,
+        preferred_replica: int = _NO_REPLICA,
     ) -> None:
         self.topic = topic
         self.index = index
@@ -130,15 +132,7 @@ class FetchedPartition:
         self.records = records
         self.diverging_epoch = diverging_epoch
         self.current_leader = current_leader
-
-
-class NodeEndpoint(NamedTuple):
-    """The address of a leader named in current_leader, v16+."""
-
-    node_id: int
-    host: str
-    port: int
-    rack: str | None = None
+        self.preferred_replica = preferred_replica
 
 
 def encode_fetch_response(
@@ -253,7 +247,7 @@ class FetchEncoder:
         pending = self._pending
         if self._flexible:
             has_endpoints = self._version >= _NODE_ENDPOINTS_FROM
-            pending.append(_response_tags(node_endpoints if has_endpoints else ()))
+            pending.append(encode_node_endpoints(node_endpoints if has_endpoints else ()))
         if pending:
             self._parts.append(b"".join(pending))
         return self._parts
@@ -278,11 +272,12 @@ def _partition_head(
     start_offset, aborted = partition.log_start_offset, partition.aborted_transactions
     if aborted is None and version >= _PREFERRED_REPLICA_FROM:
         # nearly every answer to a consumer is like this: one or two pieces
+        preferred = partition.preferred_replica
         if flexible:
-            head = _PARTITION_V12(index, code, end_offset, stable_offset, start_offset, _NO_REPLICA)
+            head = _PARTITION_V12(index, code, end_offset, stable_offset, start_offset, preferred)
             return head + encode_uvarint(size_bytes + 1)
         return _PARTITION_V11(
-            index, code, end_offset, stable_offset, start_offset, -1, _NO_REPLICA, size_bytes
+            index, code, end_offset, stable_offset, start_offset, -1, preferred, size_bytes
         )
     if version < _TRANSACTIONS_FROM:
         return _PARTITION_V0(index, code, end_offset, size_bytes)
@@ -295,7 +290,7 @@ def _partition_head(
     for entry in aborted or ():
         pieces.append(pack(entry.producer_id, entry.first_offset))
     if version >= _PREFERRED_REPLICA_FROM:
-        pieces.append(_INT32(_NO_REPLICA))
+        pieces.append(_INT32(partition.preferred_replica))
     pieces.append(encode_count(size_bytes, flexible=flexible))
     return b"".join(pieces)
 
@@ -310,13 +305,3 @@ def _partition_tags(partition: FetchedPartition) -> bytes:
     if current_leader is not None:
         tags.append((1, _CURRENT_LEADER(current_leader[0], current_leader[1])))
     return encode_tags(tags, None)
-
-
-def _response_tags(node_endpoints: Sequence[NodeEndpoint]) -> bytes:
-    if not node_endpoints:
-        return _NO_TAGS
-    parts = [encode_uvarint(len(node_endpoints) + 1)]
-    for node_id, host, port, rack in node_endpoints:
-        parts += (_INT32(node_id), encode_string(host, flexible=True), _INT32(port))
-        parts += (encode_nullable_string(rack, flexible=True), _NO_TAGS)
-    return encode_tags([(0, b"".join(parts))], None)

@@ -16,6 +16,7 @@ from struct import Struct
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from broker_lite.errors import Why
+from broker_lite.wire.node_endpoints import NodeEndpoint, encode_node_endpoints
 from broker_lite.wire.primitives import (
     UNDERFLOW,
     DecodeError,
@@ -59,6 +60,8 @@ _PARTITION_V9: Final = Struct(">ihqqqBBx").pack
 _NO_THROTTLE: Final = bytes(4)
 _NO_THROTTLE_FLEXIBLE: Final = bytes(5)
 _END_OF_TOPIC: Final = bytes(1)
+# one tagged field, tag 0, 9 bytes: two numbers and the end of the struct
+_ONE_TAG_OF_9_BYTES: Final = bytes((1, 0, 9))
 
 # the least number of bytes that an element of the array takes (P-34)
 _TOPIC_BYTES_MIN: Final = 6
@@ -68,6 +71,7 @@ _COMPACT_PARTITION_BYTES_MIN: Final = 6
 
 PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13) and partition index."""
+_NO_LEADERS: Final[Mapping[PartitionKey, tuple[int, int]]] = {}
 Partitions = list[tuple[int, memoryview | None]]
 Topics = list[tuple[str | None, bytes | None, Partitions]]
 
@@ -250,7 +254,12 @@ class PartitionAnswer(NamedTuple):
         return self._replace(record_errors=self.record_errors[:count])
 
 
-def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], version: int) -> bytes:
+def encode_produce_response(
+    answers: Mapping[PartitionKey, PartitionAnswer],
+    version: int,
+    leaders: Mapping[PartitionKey, tuple[int, int]] = _NO_LEADERS,
+    endpoints: Sequence[NodeEndpoint] = (),
+) -> bytes:
     """Encode the response body.
 
     A test compares it with messages.ProduceResponse in all versions.
@@ -258,6 +267,8 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
     Args:
         answers: by topic and partition; partitions of one topic need not be neighbours.
         version: 0 to 13; 13 takes topic ids in the keys, all others names.
+        leaders: id and epoch of the leader where that is another broker; from version 10 on.
+        endpoints: the addresses of these leaders.
 
     See: V-01.
     """
@@ -266,6 +277,8 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
     topics: dict[str | bytes, list[bytes]] = {}
     for (topic, index), answer in answers.items():
         encoded = _partition(index, answer, version)
+        if leaders and (topic, index) in leaders:
+            encoded = encoded[:-1] + _current_leader(*leaders[topic, index])
         if topic in topics:
             topics[topic].append(encoded)
         else:
@@ -274,7 +287,9 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
     for topic, partitions in topics.items():
         name = topic if isinstance(topic, bytes) else encode_string(topic, flexible=flexible)
         parts += (name, encode_count(len(partitions), flexible=flexible), *partitions, end)
-    if version >= _THROTTLE_FROM:
+    if endpoints:
+        parts += (_NO_THROTTLE, encode_node_endpoints(endpoints))
+    elif version >= _THROTTLE_FROM:
         parts.append(_NO_THROTTLE_FLEXIBLE if flexible else _NO_THROTTLE)
     return b"".join(parts)
 
@@ -292,6 +307,11 @@ def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
     if not record_errors and message is None:
         return _PARTITION_V8(index, code, base_offset, append_time_ms, start_offset, 0, -1)
     return _with_errors(index, answer, flexible=version >= _FLEXIBLE_FROM)
+
+
+def _current_leader(leader: int, leader_epoch: int) -> bytes:
+    """Encode the tagged fields of a partition: tag 0 is the current leader (KIP-951)."""
+    return _ONE_TAG_OF_9_BYTES + _PACK_INT32(leader) + _PACK_INT32(leader_epoch) + _END_OF_TOPIC
 
 
 def _with_errors(index: int, answer: PartitionAnswer, *, flexible: bool) -> bytes:

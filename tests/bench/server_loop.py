@@ -29,6 +29,7 @@ from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE, Api
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.rate_limited_log import RateLimitedLog
+from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import Node
@@ -74,6 +75,7 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
             fetch_sessions=anything,
             lane=anything,
             apis=apis,
+            node_id=1,
             **addresses,
         )
 
@@ -88,7 +90,7 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
             get_limits=Limits,
             clock=clock,
             client_log=client_log,
-            clients_max=10_000,
+            shares=ClientShares(Limits(), 10_000, client_log),
         )
         print(port, file=port_out, flush=True)
         await node.run()

@@ -70,6 +70,24 @@ def test_a_broker_tells_on_standard_output_what_start_scripts_wait_for(tmp_path:
         assert len([line for line in lines if re.match(pattern, line)]) == 1
 
 
+def test_several_brokers_are_one_start(tmp_path: Path) -> None:
+    process = start(
+        KAFKA_LISTENERS="PLAINTEXT://127.0.0.1:0",
+        KAFKA_LOG_DIRS=str(tmp_path),
+        KAFKA_BROKER_LITE_BROKERS="3",
+    )
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(3)]
+    process.terminate()
+    out, _ = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, out) == (0, "")
+    assert re.match(r"broker-lite \S+ ready on (127\.0\.0\.1:\d+[, ]){3}in \d+ ms$", lines[0])
+    assert lines[1:] == [
+        "[KafkaServer id=1] started, Transitioning from RECOVERY to RUNNING\n",
+        "[KafkaServer id=1] Kafka Server started\n",
+    ]
+
+
 def test_flags_are_stronger_than_variables_and_these_than_a_file(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("node.id=1\nnum.partitions=1\n")

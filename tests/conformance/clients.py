@@ -4,7 +4,12 @@ member: joins `group` and reads `topic`, with its `protocol` (classic or consume
     `instance`, `isolation`, `session_ms` and `heartbeat_ms`. Prints `assigned P,P`, all that it
     has, at each change, `read P OFFSET VALUE` before and `committed P OFFSET` or `refused ERROR`
     after a commit, if the client tells.
+    `reset` is where it begins without a committed offset: earliest, latest or none.
     Commands: seek P OFFSET.
+writer: writes to `topic` with its `acks`, `idempotent`, `request_ms` and `delivery_ms`.
+    Commands: send P VALUE, which answers P OFFSET; leaders, which answers P:NODE of each partition;
+    load PARTITIONS, which writes 0, 1, 2, ... to each until stop, and prints `acked P OFFSET VALUE`
+    and `lost P VALUE ERROR`.
 administrator: executes list, state GROUP, offsets GROUP, alter GROUP TOPIC P OFFSET, forget GROUP
     TOPIC P, delete GROUP, as far as the client can.
 transactor: writes to `topic` under `transactional_id`, with `timeout_ms`. Commands: init, begin,

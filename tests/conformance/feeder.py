@@ -11,10 +11,12 @@ TIMEOUT_S: Final = 30
 PAUSE_S: Final = 0.02
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
+def create_topic(
+    bootstrap: str, topic: str, partitions: int = PARTITIONS, replicas: int = 1
+) -> None:
     """Create a topic and wait until the broker has it."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(TIMEOUT_S)
+    admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(TIMEOUT_S)
 
 
 class Feeder:

@@ -106,7 +106,7 @@ class TransactionBroker:
 
     def init(self, name: str = NAME, expected: Producer | None = None) -> Outcome:
         return asyncio.run(
-            self.transactions.init_producer_id(name, timeout_ms=1000, expected=expected)
+            self.transactions.init_producer_id(name, timeout_ms=1000, expected=expected, node_id=1)
         )
 
     def add(self, producer: Producer, *partitions: tuple[str, int], name: str = NAME) -> int:
@@ -114,7 +114,7 @@ class TransactionBroker:
 
     def end(self, producer: Producer, *, commit: bool = True, name: str = NAME) -> Outcome:
         return asyncio.run(
-            self.transactions.end(name, producer, is_commit=commit, client_version=2)
+            self.transactions.end(name, producer, is_commit=commit, client_version=2, node_id=1)
         )
 
     def produce(self, producer: Producer, partition: int = 0) -> None:
@@ -131,7 +131,7 @@ class TransactionBroker:
         return producer
 
     def state(self, name: str = NAME) -> str:
-        found = self.transactions.find(name)
+        found = self.transactions.find(name, 1)
         return found.state.text if isinstance(found, Transaction) else ""
 
     def open_transactions(self) -> list[bool]:

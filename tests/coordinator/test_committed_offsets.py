@@ -145,7 +145,7 @@ def test_forgotten_groups_do_not_come_back_with_a_marker() -> None:
     store.put("g", "t", 0, offset(1))
     store.put_pending(0, 7, "g", ("t", 0), offset(2))
     store.put_pending(1, 7, "h", ("t", 0), offset(3))
-    store.forget(0, {"g", "x"})
+    store.forget([0], {"g", "x"})
     store.complete(0, 7, committed=True)
     assert store.of("g") is None
     assert unstable(store) == {"h": {("t", 0)}}

@@ -132,7 +132,7 @@ class Scene:
         """Ask, and again while the coordinator is being loaded."""
         while True:
             answer = await self._connections.ask(request, version, client_id)
-            if not _codes(answer) & LOADING:
+            if not codes_of(answer) & LOADING:
                 return answer
             await asyncio.sleep(POLL_S)
 
@@ -220,10 +220,10 @@ class Scene:
         return answer.responses[0].partitions
 
 
-def _codes(value: Any) -> set[int]:
+def codes_of(value: Any) -> set[int]:
     """Every error code in a decoded answer."""
     if isinstance(value, list):
-        return {code for item in value for code in _codes(item)}
+        return {code for item in value for code in codes_of(item)}
     slots = getattr(type(value), "__slots__", ())
     found: set[int] = set()
     for slot in slots:
@@ -231,5 +231,5 @@ def _codes(value: Any) -> set[int]:
         if slot.endswith("error_code"):
             found.add(item)
         elif slot != "unknown_tags" and not isinstance(item, (str, bytes, int)):
-            found |= _codes(item)
+            found |= codes_of(item)
     return found

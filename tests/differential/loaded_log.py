@@ -18,8 +18,7 @@ from broker_lite.log.producers.snapshot import ENTRY, HEADER
 from broker_lite.log.read import read_log
 from broker_lite.log.recovery.loading import LoadRequest, load_log
 from tests.differential.damaged_log import CONFIG, INDEX_BYTES_MAX, INDEX_INTERVAL_BYTES
-from tests.support.reference_kafka import jars, java_command
-from tests.support.toolchain import user_cache
+from tests.differential.java_program import command_of
 
 _FRAME_MIN: Final = 17
 _SIZE_MIN: Final = 26
@@ -29,7 +28,6 @@ SAMPLE_SETTINGS: Final = (
     f"segment.index.bytes={INDEX_BYTES_MAX}",
     f"index.interval.bytes={INDEX_INTERVAL_BYTES}",
 )
-_SOURCE: Final = Path(__file__).parent / "java" / "LoadLogs.java"
 _ENTRY_BYTES: Final = {".index": 8, ".timeindex": 12}
 
 
@@ -262,16 +260,6 @@ def _outcome(path: Path | None, line: str) -> Loaded:
     )
 
 
-def _classes() -> Path:
-    """Compile the loader, if that was not done yet."""
-    folder = user_cache("load-logs-classes")
-    compiled = folder / f"{_SOURCE.stem}.class"
-    if not compiled.exists() or compiled.stat().st_mtime < _SOURCE.stat().st_mtime:
-        options = ["-cp", f"{jars()}/*", "-d", str(folder)]
-        subprocess.run(["javac", *options, str(_SOURCE)], check=True, timeout=120)
-    return folder
-
-
 @contextmanager
 def kafka_loader(*settings: str, is_for_long: bool = False) -> Iterator[KafkaLoader]:
     """Start Kafka's log code in a process of its own, for as long as the context lasts.
@@ -280,10 +268,7 @@ def kafka_loader(*settings: str, is_for_long: bool = False) -> Iterator[KafkaLoa
         settings: of the logs, as NAME=VALUE.
         is_for_long: it pays to optimise the code.
     """
-    command = java_command("LoadLogs", settings)
-    if not is_for_long:
-        command[1:1] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    command[command.index("-cp") + 1] += f":{_classes()}"
+    command = command_of("LoadLogs", settings, is_for_long=is_for_long)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

@@ -1,5 +1,6 @@
 """The health check asks a broker, wherever the broker said it is, and tells in one line."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -41,6 +42,34 @@ def test_a_broker_is_healthy(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
         assert healthcheck.tell(broker.bootstrap, path)
         assert healthcheck.main(path) == 0
     assert capfd.readouterr() == ("", "")
+
+
+def test_one_of_several_brokers_is_enough(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "address")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as hangs,
+        socket.create_server(("127.0.0.1", 0)) as closed,
+        server(ANSWER) as address,
+    ):
+        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in (closed, hangs)]
+        closed.close()
+        assert healthcheck.tell(",".join([*addresses, address]), path)
+        assert healthcheck.main(path) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_none_of_several_brokers_answers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "address")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as first,
+        socket.create_server(("127.0.0.1", 0)) as second,
+    ):
+        addresses = ",".join(f"127.0.0.1:{each.getsockname()[1]}" for each in (first, second))
+    assert healthcheck.tell(addresses, path)
+    assert healthcheck.main(path) == 1
+    assert re.fullmatch(f"no answer from {addresses}: .+refused\n", capfd.readouterr().out)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])

@@ -1,7 +1,6 @@
 """The data APIs over a real cluster on disk: request bytes in, response bytes out."""
 
 import asyncio
-import os
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.control.topics.topic_rules import NewTopic
-from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Parts, Request
+from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Request
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.table import APIS
@@ -18,6 +17,7 @@ from broker_lite.log.log import Log
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import load_settings
 from broker_lite.wire import messages
+from tests.support.handler_broker import join
 
 PRODUCE, FETCH, LIST_OFFSETS, DELETE_RECORDS = 0, 1, 2, 21
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH, DESCRIBE_PRODUCERS = 22, 23, 61
@@ -65,6 +65,14 @@ class Handlers:
 
     def log(self, partition: int = 0, topic: str = TOPIC) -> Log:
         return self.cluster.log(topic, partition)
+
+    def elect(self, times: int, partition: int = 0, topic: str = TOPIC) -> None:
+        """Have the leader of a partition elected again and again; it stays the leader."""
+        for _ in range(times):
+            known = self.cluster.topics[topic]
+            before = known.partitions[partition]
+            after = before._replace(leader_epoch=before.leader_epoch + 1)
+            self.cluster.controller.alter(known, partition, after)
 
     # -- calling
 
@@ -209,14 +217,6 @@ def partition_answers(answer: Any) -> list[Any] | None:
     if answer is None:
         return None
     return [each for topic in answer.responses for each in topic.partition_responses]
-
-
-def join(parts: Parts) -> bytes:
-    """A response body in memory, with the ranges of files read."""
-    return b"".join(
-        part if isinstance(part, bytes) else os.pread(part.fd, part.size_bytes, part.position)
-        for part in parts
-    )
 
 
 def outcome(answer: Any) -> tuple[int, int, int, int, int, str | None]:

@@ -10,6 +10,7 @@ import pytest
 from broker_lite.handler.offered import offered
 from broker_lite.handler.table import APIS
 from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.several_brokers import talk_to
 
 VERSIONS = range(6)
 KNOWN_TO_4_3 = [
@@ -136,3 +137,28 @@ def test_p56_versions_of_a_release(open_broker: OpenBroker) -> None:
     told = {entry.api_key: entry.max_version for entry in ask(broker, 3).api_keys}
     assert (told[0], told[3], told[18]) == (9, 11, 3)
     assert 75 not in told
+
+
+@pytest.mark.parametrize(("node_id", "code"), [(2, 0), (1, 129), (3, 129)])
+def test_p48_the_client_expects_one_of_several_brokers(
+    open_broker: OpenBroker, node_id: int, code: int
+) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="3"), 2)
+    answer = ask(broker, 5, cluster_id=broker.cluster.cluster_id, node_id=node_id)
+    assert answer.error_code == code
+
+
+def test_p52_each_broker_tells_the_features_of_its_release(open_broker: OpenBroker) -> None:
+    broker = open_broker(broker_lite_brokers="3", emulate="3.9,4.0,3.5")
+    told = {}
+    for node_id in (1, 2, 3):
+        answer = ask(talk_to(broker, node_id), 4)
+        told[node_id] = {
+            each.name: each.max_version for each in answer.supported_features if each.max_version
+        }
+        assert answer.finalized_features[0].max_version_level == 11
+    assert told == {
+        1: {"metadata.version": 21},
+        2: {"group.version": 1, "metadata.version": 25, "transaction.version": 2},
+        3: {"metadata.version": 11},
+    }

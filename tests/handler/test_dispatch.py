@@ -49,6 +49,7 @@ def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerConte
         local_address=("127.0.0.1", 1),
         client_address=("127.0.0.1", 2),
         hooks=hooks,
+        node_id=1,
     )
 
 

@@ -30,11 +30,10 @@ from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
-from tests.handler.data_apis import join
 from tests.log.logs import append
 from tests.support.coordinator_topics import make_offsets_topic
 from tests.support.disk import Disk
-from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.handler_broker import HandlerBroker, OpenBroker, join
 
 pytestmark = pytest.mark.anyio
 
@@ -266,7 +265,7 @@ async def test_s32_a_transaction_waits_for_a_partition_that_is_offline(
             await end(broker, producer)
         broker.clock.step(2000)
         broker.coordinators.transactions.on_time()
-        found = broker.coordinators.transactions.find(NAME)
+        found = broker.coordinators.transactions.find(NAME, 1)
         assert not isinstance(found, ErrorCode)
         assert found.state.name == "PREPARE_COMMIT"
 

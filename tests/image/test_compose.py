@@ -1,5 +1,6 @@
 """The compose files of the project, and one that was written for Kafka's own image."""
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.docker import IMAGE, PROJECT, docker
+from tests.support.docker import IMAGE, PROJECT, docker, free_ports
 from tests.support.told_addresses import told_addresses
 
 TIMEOUT_S = 240
@@ -17,9 +18,10 @@ FOLDER = PROJECT / "docker"
 class Compose:
     """`docker compose` with one file."""
 
-    def __init__(self, file: Path, port: int = 0) -> None:
+    def __init__(self, file: Path, port: int = 0, **variables: str) -> None:
         self._command = ["docker", "compose", "--file", str(file), "--project-name", "broker-test"]
-        self._environment = {**os.environ, "BROKER_LITE_IMAGE": IMAGE, "PORT": str(port)}
+        own = {"BROKER_LITE_IMAGE": IMAGE, "PORT": str(port)}
+        self._environment = {**os.environ, **own, **variables}
 
     def run(self, *arguments: str) -> str:
         """Run one of its commands, which has to end well; return all that it printed."""
@@ -58,6 +60,21 @@ def test_a_broker_alone(started: list[Compose], port: int) -> None:
         "inspect", "--format={{.State.ExitCode}}", compose.run("ps", "--all", "--quiet").strip()
     )
     assert code == "0"
+
+
+def test_three_brokers(started: list[Compose], client_image: str) -> None:
+    port = free_ports(3)
+    compose = Compose(FOLDER / "compose-brokers.yaml", port, PORTS=f"{port}-{port + 2}")
+    started.append(compose)
+    compose.run("up", "--wait")
+    for dialled in range(port, port + 3):
+        told = {f"localhost {one}" for one in range(port, port + 3)}
+        assert told_addresses("127.0.0.1", dialled) == told
+    arguments = (client_image, "-L", "-J", "-b", "kafka:9092")
+    text = docker("run", "--rm", "--network=broker-test_default", *arguments)
+    names = [broker["name"].rpartition(":") for broker in json.loads(text)["brokers"]]
+    assert [name[2] for name in names] == ["9092", "9093", "9094"]
+    assert {name[0] for name in names} != {"localhost"}
 
 
 def test_an_application_in_two_languages(started: list[Compose]) -> None:

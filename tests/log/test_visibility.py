@@ -7,6 +7,7 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.read import read_log
+from broker_lite.log.replicas import Lag, Replicas
 from broker_lite.record.control import EndTransactionMarker
 from tests.log.held import Outcome, held_log
 from tests.log.logs import (
@@ -153,3 +154,64 @@ def test_s32_who_has_nothing_to_wait_for_goes_on(tmp_path: Path) -> None:
     flushes.commits.start = None
     append(log)
     assert (told, woken) == ([None], [])
+
+
+def test_c50_readers_wait_for_replicas(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    woken: list[int] = []
+    log.visibility.add_waiter(lambda: woken.append(log.high_watermark))
+    log.visibility.replicas = replicas = Replicas([2], 1, lambda: 0, lambda: None)
+    replicas.fall_behind(2, Lag(is_frozen=True))
+    append(log)
+    assert (log.log_end_offset, log.high_watermark, woken) == (2, 1, [1])
+    assert content(read_log(log, 1, max_bytes=1000)) == b""
+    replicas.catch_up(2)
+    log.visibility.look_at_replicas()
+    assert (log.high_watermark, woken) == (2, [1, 2])
+
+
+def test_c50_a_flush_and_a_replica_are_waited_for(tmp_path: Path) -> None:
+    """S-32: the callers that wait for the disk do not wait for the replica."""
+    log, _ = held_log(tmp_path)
+    log.visibility.replicas = replicas = Replicas([2], 0, lambda: 0, lambda: None)
+    replicas.fall_behind(2, Lag(is_frozen=True))
+    append(log)
+    told: list[Outcome] = []
+    log.visibility.when_flushed(told.append)
+    replicas.catch_up(2)
+    log.visibility.look_at_replicas()
+    assert (log.high_watermark, told) == (0, [])
+    replicas.fall_behind(2, Lag(is_frozen=True), 0)
+    log.flusher.flush_records(1)
+    assert not log.visibility.flush_ended(1, None)
+    assert (log.high_watermark, told) == (0, [None])
+    log.visibility.when_flushed(told.append)
+    assert told == [None, None]
+    replicas.catch_up(2)
+    log.visibility.look_at_replicas()
+    assert log.high_watermark == 1
+
+
+def test_c50_what_could_not_be_flushed_is_not_shown_by_a_replica(tmp_path: Path) -> None:
+    log, _ = held_log(tmp_path)
+    log.visibility.replicas = replicas = Replicas([2], 0, lambda: 0, lambda: None)
+    replicas.fall_behind(2, Lag(is_frozen=True))
+    append(log)
+    assert not log.visibility.flush_ended(1, errors.KafkaStorageError())
+    replicas.catch_up(2)
+    log.visibility.look_at_replicas()
+    told: list[Outcome] = []
+    log.visibility.when_flushed(told.append)
+    assert (log.high_watermark, [type(each) for each in told]) == (0, [errors.KafkaStorageError])
+
+
+def test_c52_a_new_leader_knows_an_older_high_watermark(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    log.visibility.go_back(0)
+    assert log.high_watermark == 0
+    log.visibility.go_back(1)
+    assert log.high_watermark == 0
+    log.visibility.look_at_replicas()
+    assert log.high_watermark == 1

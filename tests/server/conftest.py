@@ -22,6 +22,7 @@ from broker_lite.handler.context import (
 )
 from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.rate_limited_log import RateLimitedLog
+from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import ContextFactory, Node
@@ -172,6 +173,7 @@ def context_factory(apis: Mapping[int, Api], client_log: RateLimitedLog) -> Cont
             fetch_sessions=anything,
             lane=anything,
             apis=apis,
+            node_id=1,
             **addresses,
         )
 
@@ -212,7 +214,7 @@ def serve() -> Serve:
             get_limits=lambda: limits or Limits(),
             clock=clock,
             client_log=client_log,
-            clients_max=clients_max,
+            shares=ClientShares(limits or Limits(), clients_max, client_log),
         )
         served = Served(node, clock, sockets.addresses, parking)
 

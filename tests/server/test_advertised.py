@@ -20,6 +20,7 @@ from tests.support.lan import Machine, lan
 pytestmark = pytest.mark.slow
 
 FOLLOWING, EXPLICIT = 9092, 9093
+SPACED = 9192  # leaves room for the ports of further brokers
 LISTENERS = (
     "listener.security.protocol.map=FOLLOWING:PLAINTEXT,EXPLICIT:PLAINTEXT",
     f"listeners=FOLLOWING://:{FOLLOWING},EXPLICIT://[::]:{EXPLICIT}",
@@ -37,6 +38,11 @@ class Network(NamedTuple):
         program = (sys.executable, "-m", "tests.support.told_addresses", host, str(port))
         (address,) = client.run(*program).splitlines()
         return address
+
+    def told_of_all(self, client: Machine, host: str, port: int) -> set[str]:
+        """The addresses of several brokers that a client on this machine is told."""
+        program = (sys.executable, "-m", "tests.support.told_addresses", host, str(port))
+        return {*client.run(*program).splitlines()}
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +88,17 @@ def test_without_one_everybody_is_told_what_was_dialled(network: Network, tmp_pa
     gateway, broker, _ = network
     with serving(broker, tmp_path):
         assert network.told(gateway, broker.ipv4) == f"{broker.ipv4} {FOLLOWING}"
+
+
+def test_of_several_brokers_each_has_the_next_port(network: Network, tmp_path: Path) -> None:
+    gateway, broker, other = network
+    settings = ("broker.lite.brokers=3", "broker.lite.gateway.advertised=localhost:19092")
+    listeners = f"listeners=FOLLOWING://:{FOLLOWING},EXPLICIT://[::]:{SPACED}"
+    with serving(broker, tmp_path, *settings, listeners):
+        for step in range(3):
+            told = network.told_of_all(gateway, broker.ipv4, FOLLOWING + step)
+            assert told == {f"localhost {port}" for port in (19092, 19093, 19094)}
+            told = network.told_of_all(other, broker.ipv6, FOLLOWING + step)
+            assert told == {f"{broker.ipv6} {FOLLOWING + one}" for one in range(3)}
+            told = network.told_of_all(other, broker.ipv4, SPACED + step)
+            assert told == {f"broker.example {port}" for port in (19093, 19094, 19095)}

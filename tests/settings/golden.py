@@ -80,6 +80,8 @@ OTHER_BOUNDS = {
     "authorizer.class.name",
     "controller.quorum.bootstrap.servers",
     "controller.quorum.voters",
+    # only the class that Kafka itself has
+    "replica.selector.class",
     # null is allowed there, too
     "node.id",
     # Kafka takes what the topic's config cannot be, and then never makes the topic

@@ -49,3 +49,13 @@ def test_what_does_not_go_together(texts: dict[str, str], reason: str) -> None:
 def test_what_goes_together() -> None:
     texts = {"log.roll.ms": "1", "cordoned.log.dirs": "/a", "log.dirs": "/a"}
     assert Settings({name: Given(text, "test") for name, text in texts.items()}).log_roll_ms == 1
+
+
+@pytest.mark.parametrize(
+    ("emulate", "brokers", "told"),
+    [("3.9,4.3", "3", "2 releases and 3 brokers"), ("3.9,4.3", "1", "2 releases and 1 broker;")],
+)
+def test_one_release_for_all_brokers_or_one_for_each(emulate: str, brokers: str, told: str) -> None:
+    texts = {"emulate": emulate, "broker.lite.brokers": brokers}
+    with pytest.raises(InvalidValue, match=f"^emulate: there are {told}"):
+        Settings({name: Given(text, "test") for name, text in texts.items()})

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -204,6 +204,16 @@ def free_port() -> int:
     with socket.create_server(("", 0)) as listener:
         number: int = listener.getsockname()[1]
         return number
+
+
+def free_ports(count: int) -> int:
+    """The first of several ports in a row of this machine that are free."""
+    while True:
+        first = free_port()
+        with suppress(OSError, OverflowError), ExitStack() as listeners:
+            for port in range(first, first + count):
+                listeners.enter_context(socket.create_server(("", port)))
+            return first
 
 
 def _answers(port: int) -> bool:

@@ -1,6 +1,7 @@
 """Handlers without a server: requests as values, through the wire codec, to a real Cluster."""
 
 import asyncio
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ from typing import Any
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
-from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
+from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.table import APIS
 from broker_lite.rate_limited_log import RateLimitedLog
@@ -28,6 +30,7 @@ class HandlerBroker:
     Attributes:
         finds_coordinator: whether requests of groups are sent as by a client that has asked for
             the coordinator before, so that the topic for their state is there.
+        siblings: the listener of each broker; a test may take one away.
     """
 
     def __init__(self, data_dir: Path, settings: Mapping[str, str], listener: ListenerInfo) -> None:
@@ -38,6 +41,15 @@ class HandlerBroker:
             self.settings, data_dir, self.clock, random_bytes=random.Random(1).randbytes
         )
         self.coordinators = Coordinators.start(self.cluster, self.clock)
+        self.listener = listener
+        self.siblings = {
+            node_id: listener._replace(bound_port=9091 + node_id)
+            for node_id in self.cluster.node_ids
+        }
+        self.talk_to(self.cluster.node_id)
+
+    def talk_to(self, node_id: int) -> None:
+        """Send the next requests to another broker of the process."""
         self.context = HandlerContext(
             cluster=self.cluster,
             groups=self.coordinators.groups,
@@ -46,11 +58,13 @@ class HandlerBroker:
             client_log=RateLimitedLog(self.clock.monotonic_ms),
             settings=self.settings,
             apis=APIS,
-            listener=listener,
-            local_address=("127.0.0.1", 9092),
+            listener=self.listener,
+            local_address=("127.0.0.1", 9091 + node_id),
             client_address=("127.0.0.1", 50000),
-            fetch_sessions=None,  # type: ignore[arg-type]
+            fetch_sessions=FetchSessionCache(1000),
             lane=Lane(),
+            node_id=node_id,
+            sibling=self.siblings.get,
         )
 
     def call(self, name: str, version: int, **fields: Any) -> Any:
@@ -73,7 +87,7 @@ class HandlerBroker:
         async def answer() -> bytes:
             parts = await dispatch(self.context, request)
             assert parts is not None
-            return b"".join(parts)  # type: ignore[arg-type]
+            return join(parts)
 
         data = asyncio.run(answer())
         response, end = response_type.decode(data, version)
@@ -95,6 +109,14 @@ def handler_broker(
 
 OpenBroker = Callable[..., HandlerBroker]
 """A fixture: opens a broker with settings given as keyword arguments."""
+
+
+def join(parts: Parts) -> bytes:
+    """A response body in memory, with the ranges of files read."""
+    return b"".join(
+        part if isinstance(part, bytes) else os.pread(part.fd, part.size_bytes, part.position)
+        for part in parts
+    )
 
 
 def one(results: list[Any]) -> Any:

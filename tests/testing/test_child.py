@@ -13,7 +13,7 @@ from broker_lite.testing.plan import Plan
 
 
 def plan(settings: dict[str, str], **changes: object) -> Plan:
-    return Plan(settings, None, None, None, "data", True, "log")._replace(**changes)  # type: ignore[arg-type]
+    return Plan(settings, None, None, None, [], "data", True, "log")._replace(**changes)  # type: ignore[arg-type]
 
 
 def test_settings_are_stronger_than_the_file(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_broker_that_died_with_its_launcher_begins_again() -> None:
 
 def test_a_launcher_that_dies_meanwhile_is_told(tmp_path: Path) -> None:
     forks = Forks()
-    plan = Plan({}, None, None, None, str(tmp_path), True, str(tmp_path / "log"))
+    plan = Plan({}, None, None, None, [], str(tmp_path), True, str(tmp_path / "log"))
     os.kill(forks.pid, signal.SIGKILL)
     psutil.Process(forks.pid).wait(TIMEOUT_S)
     with pytest.raises(BrokerFailed, match="the process that starts brokers: it is gone"):
@@ -196,7 +196,7 @@ def test_who_was_interrupted_gets_the_right_answers_afterwards() -> None:
     forks = Forks()
     with interrupted(forks.pid):
         forks.wait(os.getpid())
-    plan = Plan({}, None, None, None, str(forks.root / "data"), True, str(forks.root / "log"))
+    plan = Plan({}, None, None, None, [], str(forks.root / "data"), True, str(forks.root / "log"))
     pid, orders = forks.start(plan)
     orders.close()
     assert forks.wait(pid) == 0

@@ -12,6 +12,8 @@ from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS
 from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
 from broker_lite.settings.table import rows
 from broker_lite.testing import Broker
+from broker_lite.testing.cluster_commands import ClusterCommands
+from broker_lite.testing.nodes import BrokerNode
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
 USEFUL_SETTINGS: Final = (
@@ -29,7 +31,7 @@ USEFUL_SETTINGS: Final = (
 """Those of the settings that most people look for, which the README shows."""
 
 _BY_RULE: Final = re.compile(r"(?:([A-Z]-\d+(?:, [A-Z]-\d+)*): )?(.+)\.")
-_RULE: Final = re.compile(r"\b([PRVSFEGTX])-\d+\b")
+_RULE: Final = re.compile(r"\b([PRVSFEGTCX])-\d+\b")
 _SPEC: Final = {
     prefix: f"../spec/{page}.md"
     for prefix, page in {
@@ -41,6 +43,7 @@ _SPEC: Final = {
         "E": "errors",
         "G": "groups",
         "T": "transactions",
+        "C": "cluster",
         "X": "security",
     }.items()
 }
@@ -159,11 +162,35 @@ def broker_methods() -> Iterable[str]:
     """What a Broker of broker_lite.testing has and can do, from its docstrings."""
     yield "| Of a `Broker` | What it is or does |"
     yield "| --- | --- |"
-    _, _, attributes = (inspect.getdoc(Broker) or "").partition("Attributes:\n")
+    yield from _attributes(Broker)
+    yield from _members(Broker)
+
+
+def cluster_commands() -> Iterable[str]:
+    """What a Broker of broker_lite.testing does with several brokers, from the docstrings."""
+    yield "| Of a `Broker` with several brokers | What it is or does |"
+    yield "| --- | --- |"
+    yield from _members(ClusterCommands)
+
+
+def broker_nodes() -> Iterable[str]:
+    """What one broker of a cluster has and can do, from the docstrings."""
+    yield "| Of a `BrokerNode` | What it is or does |"
+    yield "| --- | --- |"
+    yield from _members(BrokerNode)
+
+
+def _attributes(of: type) -> Iterable[str]:
+    """A row for each attribute that the docstring of a class lists."""
+    _, _, attributes = (inspect.getdoc(of) or "").partition("Attributes:\n")
     for line in attributes.splitlines():
         name, _, text = line.strip().partition(": ")
         yield f"| `{name}` | {_cell(text)} |"
-    for name, member in vars(Broker).items():
+
+
+def _members(of: type) -> Iterable[str]:
+    """A row for each property and method that a class itself has."""
+    for name, member in vars(of).items():
         if name.startswith("_"):
             continue
         is_value = isinstance(member, property)
@@ -197,6 +224,8 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "useful settings": useful_settings,
     "all settings": all_settings,
     "broker methods": broker_methods,
+    "cluster commands": cluster_commands,
+    "broker nodes": broker_nodes,
     "ignored settings": ignored_settings,
 }
 

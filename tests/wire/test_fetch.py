@@ -29,6 +29,8 @@ def generated_partition(partition: FetchedPartition, records: Any, version: int)
     if version >= 12 and partition.current_leader is not None:
         leader_id, epoch = partition.current_leader
         fields["current_leader"] = message.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=epoch)
+    if version >= 11:
+        fields["preferred_read_replica"] = partition.preferred_replica
     return message.PartitionData(
         partition_index=partition.index,
         error_code=partition.error_code,
@@ -72,6 +74,7 @@ def random_partition(choose: random.Random, topic: str | bytes) -> FetchedPartit
         records=choose.choice((None, b"", b"abc", bytes(200), Slice(70_000), Slice(0))),
         diverging_epoch=choose.choice((None, pair)),
         current_leader=choose.choice((None, pair)),
+        preferred_replica=choose.choice((-1, 3)),
     )
 
 

@@ -115,7 +115,7 @@ def _recover(manager: LogManager, is_stopping: Callable[[], bool]) -> list[tuple
         known = image.topics.get(topic)
         config = configs.log_config(known) if known is not None else None
         is_led = known is not None and partition < known.partition_count
-        epoch = known.leader_epochs[partition] if known is not None and is_led else 0
+        epoch = known.partitions[partition].leader_epoch if known is not None and is_led else 0
         # a log whose topic is gone is repaired, too; the broker's start sets it aside
         manager.create(topic, partition, topic_id or b"", config, leader_epoch=epoch)
         partitions.append((topic, partition))

@@ -21,7 +21,6 @@ from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.control.cluster.eligible_replicas import safety_configs
 from broker_lite.control.cluster.features import initial_features
 from broker_lite.control.cluster.metadata_changes import (
-    Replica,
     config_changes,
     creation,
     producer_ids,
@@ -30,7 +29,7 @@ from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_batches import feature_records
 from broker_lite.control.metadata.metadata_log import PARTITION_DIRECTORY, MetadataLog
-from broker_lite.control.metadata.metadata_records import MetadataRecord
+from broker_lite.control.metadata.metadata_records import MetadataRecord, Placement
 from broker_lite.control.metadata.metadata_snapshot import newest_snapshot
 from broker_lite.control.metadata.quorum_files import write_bootstrap_checkpoint
 from broker_lite.control.topics.topic_rules import TopicPlan
@@ -129,7 +128,7 @@ class Transfer:
             self._take_back(copied)
             raise
         if was_clean or not image.topics:
-            leave_clean_mark(self._data_dir, max(image.broker_epoch, 0))
+            leave_clean_mark(self._data_dir, max(image.broker_epoch(self._meta.node_id), 0))
         return copied
 
     def _check(self, image: MetadataImage, topics: Iterable[SourceTopic]) -> None:
@@ -209,24 +208,26 @@ class Transfer:
             for change in safety_configs(image, features, Settings({})):
                 records += config_changes(*change)
         metadata_log.become_leader(now_ms=self._now_ms)
-        replica = Replica(self._meta.node_id, parse_uuid(self._meta.directory_id))
+        own = (self._meta.node_id,)
+        placement = Placement(own, own, (parse_uuid(self._meta.directory_id),))
         for topic in topics:
-            records += _records(topic, copied[topic.name], replica)
+            records += _records(topic, copied[topic.name], placement)
         if next_producer_id > image.next_producer_id:
             end = -(-next_producer_id // PRODUCER_ID_BLOCK) * PRODUCER_ID_BLOCK
-            records.append(producer_ids(self._meta.node_id, image.broker_epoch, end))
+            epoch = image.broker_epoch(self._meta.node_id)
+            records.append(producer_ids(self._meta.node_id, epoch, end))
         self._is_known = True
         metadata_log.append(records, now_ms=self._now_ms)
         close_durably(log)
 
 
 def _records(
-    topic: SourceTopic, copied: Sequence[Copied], replica: Replica
+    topic: SourceTopic, copied: Sequence[Copied], placement: Placement
 ) -> list[MetadataRecord]:
     """Make the metadata records of a topic, with the leader epochs of its logs."""
-    plan = TopicPlan(topic.name, len(copied), 1, topic.overrides)
+    plan = TopicPlan(topic.name, [placement] * len(copied), topic.overrides)
     records: list[MetadataRecord] = []
-    for change in creation(plan, topic.topic_id, replica):
+    for change in creation(plan, topic.topic_id):
         if isinstance(change, MetadataRecord):
             records.append(change)
             continue

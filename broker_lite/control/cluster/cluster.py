@@ -6,9 +6,9 @@ is the source of truth: if a partition's directory is missing, it is made when i
 """
 
 import logging
+import random
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -16,6 +16,7 @@ from typing import Self
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import metadata_changes as changes
 from broker_lite.control.cluster.cluster_view import ClusterView
+from broker_lite.control.cluster.controller import Controller, Moved
 from broker_lite.control.cluster.eligible_replicas import safety_configs
 from broker_lite.control.cluster.features import (
     METADATA_VERSION,
@@ -23,9 +24,10 @@ from broker_lite.control.cluster.features import (
     given_features,
     initial_features,
 )
-from broker_lite.control.cluster.metadata_changes import Endpoint, Replica
+from broker_lite.control.cluster.membership import Membership
 from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK, ProducerIds
 from broker_lite.control.cluster.watcher import Watchers
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.metadata.metadata_batches import feature_records
 from broker_lite.control.metadata.metadata_log import MetadataLog
@@ -40,20 +42,13 @@ from broker_lite.control.metadata.topic_names import make_id
 from broker_lite.control.topics.internal_topics import automatic_topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
 from broker_lite.control.topics.topic_configs import TopicConfigs
-from broker_lite.control.topics.topic_rules import (
-    Defaults,
-    NewTopic,
-    TopicPlan,
-    check_growth,
-    plan_topic,
-)
-from broker_lite.errors import KafkaStorageError
+from broker_lite.control.topics.topic_rules import GrowthPlan, TopicPlan
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.recovery_progress import RecoveryProgress
 from broker_lite.log.files.checkpoints import parse_uuid
 from broker_lite.log.files.file_cache import FileCache
-from broker_lite.settings import Settings, validate_topic_configs
+from broker_lite.settings import Settings
 
 _log = logging.getLogger("broker_lite.control")
 
@@ -62,10 +57,12 @@ ConfigChange = tuple[int, str, Mapping[str, str | None]]
 
 
 class Cluster(ClusterView):
-    """A cluster of one node; made by `open`, used by one thread.
+    """One cluster, whose brokers all live in this process; made by `open`, used by one thread.
 
     Attributes:
-        watchers: called after every change of topics and configs.
+        controller: changes brokers and leaders.
+        membership: the brokers of this process.
+        watchers: told of every change of topics, configs and leaders once it is made.
     """
 
     def __init__(
@@ -86,13 +83,33 @@ class Cluster(ClusterView):
         """
         image = MetadataImage()
         partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
-        super().__init__(settings=settings, image=image, logs=logs, partition_logs=partition_logs)
+        super().__init__(
+            settings=settings,
+            image=image,
+            logs=logs,
+            partition_logs=partition_logs,
+            chance=random.Random(int.from_bytes(random_bytes(8))),  # noqa: S311 - no secret
+        )
         self.watchers = Watchers()
-        self._static_settings = settings
         self._clock = clock
         self._random_bytes = random_bytes
         self._metadata_log: MetadataLog | None = None
-        self._is_registered = False
+        self.controller = Controller(
+            image=image,
+            write=self.write,
+            end_offset=lambda: self.metadata_log.end_offset,
+            topic_config=lambda topic: self._logs.configs.of(topic),
+        )
+        self.controller.moved = self._moved
+        self.membership = Membership(
+            node_ids=self.node_ids,
+            brokers=image.brokers,
+            controller=self.controller,
+            write=self.write,
+            make_id=self.make_id,
+            settings_of=self.settings_of,
+            steady_ms=clock.steady_ms,
+        )
         self._producer_ids = ProducerIds(self._take_producer_ids)
 
     @classmethod
@@ -144,7 +161,7 @@ class Cluster(ClusterView):
             LoadStopped: is_stopping() returned true.
         """
         now_ms = self._clock.now_ms()
-        settings = self._static_settings
+        settings = self.settings
         config = LogConfig(
             segment_bytes=settings.metadata_log_segment_bytes,
             segment_ms=settings.metadata_log_segment_ms,
@@ -162,32 +179,19 @@ class Cluster(ClusterView):
             mend_bootstrap_checkpoint(self.logs.data_dir, self.features, now_ms=now_ms)
         self.update_features(given_features(given, supported))
         self._apply_broker_configs()
+        self.membership.expect(parse_uuid(self.logs.directory_id))
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
+        self.membership.fence_others()
         self.logs.recover(
             threads=self.settings.num_recovery_threads_per_data_dir,
             is_stopping=is_stopping,
             progress=RecoveryProgress(self._clock.monotonic_ms),
         )
 
-    def register(self, endpoints: Sequence[Endpoint]) -> None:
-        """Write this broker's registration into the metadata log, when its listeners are known.
-
-        Raises:
-            KafkaStorageError: the registration was not written.
-        """
-        assert self._metadata_log is not None
-        self.write(
-            changes.registration(
-                self._replica,
-                broker_epoch=self._metadata_log.end_offset,
-                incarnation_id=self.make_id(),
-                endpoints=endpoints,
-                rack=self.rack,
-                supported=self.supported_features,
-            )
-        )
-        self._is_registered = True
+    def register(self, node_id: int, endpoints: Sequence[Endpoint]) -> None:
+        """Let in a broker of this process whose listeners are open; see Membership.register."""
+        self.membership.register(node_id, endpoints, self.supported_features_of(node_id))
 
     def close(self, *, sync: bool = True) -> None:
         """Close all logs, so that the next start needs no recovery.
@@ -196,44 +200,31 @@ class Cluster(ClusterView):
             sync: whether to flush to disk, which a temporary directory does not need.
         """
         self._logs.loaded.clear()
-        if sync and self._is_registered:
-            self._is_registered = False
-            try:
-                self.write([changes.departure(self.node_id, self._image.broker_epoch)])
-            except KafkaStorageError:
-                _log.exception("departure not written")
-        self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
+        if sync:
+            self.membership.leave()
+        self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch(self.node_id), 0))
+
+    @property
+    def metadata_log(self) -> MetadataLog:
+        """The log of all changes; of a started cluster."""
+        assert self._metadata_log is not None
+        return self._metadata_log
 
     @property
     def features_epoch(self) -> int:
-        """The metadata log's last offset, a number that grows with each change of the features."""
-        assert self._metadata_log is not None
-        return self._metadata_log.end_offset - 1
+        """A number that grows with each change of the features: the metadata log's last offset."""
+        return self.metadata_log.end_offset - 1
 
     @property
     def metadata_leader_epoch(self) -> int:
         """The epoch in which this node leads the metadata log."""
-        assert self._metadata_log is not None
-        return self._metadata_log.leader_epoch
+        return self.metadata_log.leader_epoch
 
     # -- topics
 
     def make_id(self) -> bytes:
         """Return a new random id, for a topic or for an answer that shows one (P-21, P-106)."""
         return make_id(self._random_bytes)
-
-    def plan_topic(self, new: NewTopic) -> TopicPlan:
-        """Check a new topic and return its plan, without creating it.
-
-        Raises:
-            BrokerError: the topic cannot be created; see topic_rules.plan_topic.
-
-        Rule: P-106.
-        See: P-102 to P-105.
-        """
-        defaults = Defaults.of(self.settings, self.node_id)
-        check_configs = partial(validate_topic_configs, self.settings)
-        return plan_topic(self._image, new, defaults, check_configs)
 
     def create_topic(self, name: str) -> Topic:
         """Create a topic with the broker's defaults, as when a client first uses it.
@@ -260,7 +251,7 @@ class Cluster(ClusterView):
         ids = [self.make_id() for _ in plans]
         records: list[MetadataChange] = []
         for plan, topic_id in zip(plans, ids, strict=True):
-            records += changes.creation(plan, topic_id, self._replica)
+            records += changes.creation(plan, topic_id)
         self.write(records)
         topics = [self._image.topics_by_id[topic_id] for topic_id in ids]
         self.watchers.topics_changed(topics)
@@ -279,32 +270,19 @@ class Cluster(ClusterView):
             stop = current.partition_count if stop is None else min(stop, current.partition_count)
             self._logs.make(current, range(start, stop))
 
-    def plan_growth(
-        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
-    ) -> Topic:
-        """Check that a topic may have this many partitions, without adding them.
-
-        Raises:
-            BrokerError: it may not have them; see topic_rules.check_growth.
-
-        See: P-111.
-        """
-        topic = self._image.topics.get(name)
-        return check_growth(topic, count, assignments, frozenset((self.node_id,)))
-
-    def create_partitions(self, grown: Sequence[tuple[Topic, int]]) -> list[Topic]:
-        """Add partitions to topics, all or none; then make_logs() has to make their logs.
+    def create_partitions(self, plans: Sequence[GrowthPlan]) -> list[Topic]:
+        """Add partitions to topics, all or none; make_logs() then makes their logs.
 
         Args:
-            grown: topics that plan_growth() returned, and their new numbers of partitions.
+            plans: as plan_growth() gave them.
 
         Raises:
             KafkaStorageError: the change was not written; no topic grew.
 
         See: P-111.
         """
-        self.write([changes.growth(topic, count, self._replica) for topic, count in grown])
-        topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
+        self.write([changes.growth(plan) for plan in plans])
+        topics = [self._image.topics_by_id[plan.topic.topic_id] for plan in plans]
         self.watchers.topics_changed(topics)
         return topics
 
@@ -349,9 +327,8 @@ class Cluster(ClusterView):
         self.watchers.configs_changed([resource[:2] for resource in altered])
 
     def _apply_broker_configs(self) -> None:
-        dynamic = self._image.configs(BROKER_RESOURCE, str(self.node_id))
-        dynamic_default = self._image.configs(BROKER_RESOURCE, "")
-        self.settings = self._static_settings.with_dynamic(dynamic, dynamic_default)
+        self._node_settings.forget()
+        self.settings = self.settings_of(self.node_id)
         self._logs.configs = TopicConfigs(self.settings)
 
     def next_producer_id(self) -> int:
@@ -360,23 +337,32 @@ class Cluster(ClusterView):
 
     def _take_producer_ids(self) -> int:
         end = self._image.next_producer_id + PRODUCER_ID_BLOCK
-        self.write([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
+        epoch = self._image.broker_epoch(self.node_id)
+        self.write([changes.producer_ids(self.node_id, epoch, end)])
         return end - PRODUCER_ID_BLOCK
 
     def update_features(self, levels: Mapping[str, int]) -> None:
         """Set levels of features that the caller has checked; 0 is off."""
         features = self._image.features
         changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
-        configs = safety_configs(self._image, changed, self._static_settings)
+        configs = safety_configs(self._image, changed, self._node_settings.static(self.node_id))
         self.write([*feature_records(changed), *_config_records(configs)])
         if configs:
             self._configs_altered(configs)
 
     # -- writing a change
 
-    @property
-    def _replica(self) -> Replica:
-        return Replica(self.node_id, parse_uuid(self.logs.directory_id))
+    def _moved(self, moved: Collection[Moved]) -> None:
+        """Let logs and watchers go on with partitions that the controller has changed."""
+        for topic, index, before, _ in moved:
+            current = self._image.topics_by_id.get(topic.topic_id)
+            if current is not None:
+                self._logs.moved(current, index, before)
+        self.watchers.partitions_moved(moved)
+
+    def truncate(self, topic_name: str, partition: int, offset: int) -> int:
+        """Cut the end of a log; see PartitionLogs.truncate."""
+        return self._logs.truncate(topic_name, partition, offset)
 
     def write(self, records: Sequence[MetadataChange]) -> None:
         """Write a checked change to the metadata log, and apply it to the image.
@@ -385,8 +371,7 @@ class Cluster(ClusterView):
             KafkaStorageError: the change was not written; nothing was changed.
         """
         if records:
-            assert self._metadata_log is not None
-            self._metadata_log.append(
+            self.metadata_log.append(
                 records,
                 now_ms=self._clock.now_ms(),
                 metadata_version=self.features.get(METADATA_VERSION, METADATA_VERSION_MIN),

@@ -1,30 +1,44 @@
-"""The queries of a cluster: its topics, configs, features and logs.
+"""The queries of a cluster: its topics, configs, features and logs, and what a change would do.
 
 Nothing is changed here, except that a log is loaded when it is first used.
 """
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from broker_lite.control.cluster.features import Supported, supported_features
+from broker_lite.control.cluster.node_settings import NodeSettings
+from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
+from broker_lite.control.topics.topic_rules import (
+    Defaults,
+    GrowthPlan,
+    NewTopic,
+    TopicPlan,
+    plan_growth,
+    plan_topic,
+)
 from broker_lite.control.users.credential_rules import Credentials
 from broker_lite.control.users.quota_rules import Entity
 from broker_lite.errors import UnknownTopicOrPartition
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
 from broker_lite.log.validate.validated import ValidationConfig
-from broker_lite.settings import Settings, TopicConfig
+from broker_lite.settings import RELEASES, Settings, TopicConfig, validate_topic_configs
+from broker_lite.settings.per_node import releases
 
 
 class ClusterView:
     """The read-only part of a cluster.
 
     Attributes:
-        node_id: of this node.
-        settings: of the broker, including the dynamic ones that are in force.
-        logs: the logs of all partitions, for flushing, checkpoints and cleaning.
+        node_id: of the first broker of this process; its data directory is the one on disk.
+        node_ids: of all brokers of this process.
+        settings: the first broker's, with the dynamic ones in force; see settings_of().
+        logs: the logs of all partitions, for flushes, checkpoints and the cleaner.
     """
 
     def __init__(
@@ -34,22 +48,41 @@ class ClusterView:
         image: MetadataImage,
         logs: LogManager,
         partition_logs: PartitionLogs,
+        chance: random.Random,
     ) -> None:
         self.node_id: int = settings.node_id
-        self.settings = settings
+        self.node_ids = range(self.node_id, self.node_id + settings.broker_lite_brokers)
+        self._node_settings = NodeSettings(settings, image)
+        self.settings = self._node_settings.static(self.node_id)
+        self._releases = releases(settings)
         self.logs = logs
         self._image = image
         self._logs = partition_logs
+        self._chance = chance
 
     @property
     def cluster_id(self) -> str:
         """The cluster's id, of 22 characters (P-83)."""
         return self.logs.cluster_id
 
+    def rack_of(self, node_id: int) -> str | None:
+        """Return where one of the brokers of this process stands."""
+        return self._node_settings.static(node_id).broker_rack
+
+    def settings_of(self, node_id: int) -> Settings:
+        """Return the settings of a broker of this process; the same object until they change."""
+        return self._node_settings.of(node_id)
+
     @property
-    def rack(self) -> str | None:
-        """The rack of this node."""
-        return self.settings.broker_rack
+    def controller_id(self) -> int:
+        """The broker that clients are told as the controller: any one that is alive, in KRaft."""
+        alive = self._image.brokers.alive()
+        return alive[0].node_id if alive else -1
+
+    @property
+    def brokers(self) -> BrokerRegistrations:
+        """The brokers of the cluster, also those that are fenced; a view."""
+        return self._image.brokers
 
     @property
     def topics(self) -> Mapping[str, Topic]:
@@ -78,8 +111,12 @@ class ClusterView:
 
     @property
     def supported_features(self) -> Supported:
-        """The features of the emulated release, and their levels."""
-        return supported_features(self.settings.emulate)
+        """The features and levels that all brokers support: those of the oldest release."""
+        return supported_features(min(self._releases, key=RELEASES.index))
+
+    def supported_features_of(self, node_id: int) -> Supported:
+        """Return the features and levels that a broker of this process supports."""
+        return supported_features(self._releases[node_id - self.node_id])
 
     def log(self, topic_name: str, partition: int) -> Log:
         """Return the log of a partition.
@@ -91,6 +128,18 @@ class ClusterView:
         log = self._logs.loaded.get((topic_name, partition))
         return log if log is not None else self._logs.load(topic_name, partition)
 
+    def loaded_logs(self) -> list[Log]:
+        """Return the logs of partitions that are in use."""
+        return [*self._logs.loaded.values()]
+
+    def loaded_log(self, topic_name: str, partition: int) -> Log | None:
+        """Return the log of a partition if it is in use, else None."""
+        return self._logs.loaded.get((topic_name, partition))
+
+    def when_loaded(self, callback: Callable[[Log], None]) -> None:
+        """Have a function called with each log that is loaded from now on."""
+        self._logs.when_loaded = callback
+
     def leader_epoch(self, topic_name: str, partition: int) -> int:
         """Return the leader epoch of a partition.
 
@@ -100,7 +149,14 @@ class ClusterView:
         topic = self._image.topics.get(topic_name)
         if topic is None or not 0 <= partition < topic.partition_count:
             raise UnknownTopicOrPartition
-        return topic.leader_epochs[partition]
+        return topic.partitions[partition].leader_epoch
+
+    def has_replica(self, topic_name: str, partition: int, node_id: int) -> bool:
+        """Whether a broker has a replica of a partition that there is."""
+        topic = self._image.topics.get(topic_name)
+        if topic is None or not 0 <= partition < topic.partition_count:
+            return False
+        return node_id in topic.partitions[partition].replicas
 
     def topic_config(self, topic_name: str) -> TopicConfig:
         """Return the effective settings of a topic; the same object until they change.
@@ -124,3 +180,33 @@ class ClusterView:
     def configured(self, resource_type: int) -> list[str]:
         """Return the names of the resources of a type that have configs."""
         return self._image.configured(resource_type)
+
+    # -- plans
+
+    def plan_topic(self, new: NewTopic) -> TopicPlan:
+        """Check a new topic and return its plan, without creating it.
+
+        Raises:
+            BrokerError: the topic cannot be created; see topic_rules.plan_topic.
+
+        Rule: P-106.
+        See: P-102 to P-105.
+        """
+        settings = self.settings
+        defaults = Defaults(
+            settings.num_partitions, settings.default_replication_factor, self._chance
+        )
+        check_configs = partial(validate_topic_configs, self.settings)
+        return plan_topic(self._image, new, defaults, check_configs)
+
+    def plan_growth(
+        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
+    ) -> GrowthPlan:
+        """Check that a topic may have this many partitions, without adding them.
+
+        Raises:
+            BrokerError: it may not; see topic_rules.plan_growth.
+
+        See: P-111.
+        """
+        return plan_growth(self._image, name, count, assignments, self._chance)

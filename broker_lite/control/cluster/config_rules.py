@@ -57,9 +57,21 @@ _CHANGE_LISTS: Final = (OperationType.APPEND, OperationType.SUBTRACT)
 
 
 def plan_operations(
-    cluster: Cluster, resource_type: int, resource_name: str, operations: Sequence[ConfigOperation]
+    cluster: Cluster,
+    resource_type: int,
+    resource_name: str,
+    operations: Sequence[ConfigOperation],
+    *,
+    node_id: int | None = None,
 ) -> Values:
     """Check the operations on one resource.
+
+    Args:
+        cluster: the cluster.
+        resource_type: 2 for a topic, 4 for a broker, 32 for a group.
+        resource_name: its name.
+        operations: in the order of the request.
+        node_id: the broker that is asked; None for the first one.
 
     Returns:
         The values to write; empty if nothing changes.
@@ -74,7 +86,8 @@ def plan_operations(
     _check_no_nulls(
         [o.name for o in operations if o.value is None and o.code != OperationType.DELETE]
     )
-    _check_resource(cluster, resource_type, resource_name)
+    node_id = cluster.node_id if node_id is None else node_id
+    _check_resource(resource_type, resource_name, node_id)
     current = cluster.configs(resource_type, resource_name)
     after = dict(current)
     for operation in operations:
@@ -83,7 +96,7 @@ def plan_operations(
             after.pop(operation.name, None)
         else:
             after[operation.name] = text
-    return _checked_changes(cluster, resource_type, resource_name, after)
+    return _checked_changes(cluster, resource_type, resource_name, after, node_id)
 
 
 def plan_replacement(
@@ -91,8 +104,17 @@ def plan_replacement(
     resource_type: int,
     resource_name: str,
     configs: Sequence[tuple[str, str | None]],
+    *,
+    node_id: int | None = None,
 ) -> Values:
     """Check a whole new set of configs of one resource; configs that are not in it are removed.
+
+    Args:
+        cluster: the cluster.
+        resource_type: as in plan_operations(), also the next one.
+        resource_name: its name.
+        configs: names and values.
+        node_id: the broker that is asked; None for the first one.
 
     Returns:
         The values to write; empty if nothing changes.
@@ -104,9 +126,10 @@ def plan_replacement(
     """
     _check_once([name for name, _ in configs])
     _check_no_nulls([name for name, value in configs if value is None])
-    _check_resource(cluster, resource_type, resource_name)
+    node_id = cluster.node_id if node_id is None else node_id
+    _check_resource(resource_type, resource_name, node_id)
     after = {name: value for name, value in configs if value is not None}
-    return _checked_changes(cluster, resource_type, resource_name, after)
+    return _checked_changes(cluster, resource_type, resource_name, after, node_id)
 
 
 def _check_once(names: Sequence[str]) -> None:
@@ -119,8 +142,8 @@ def _check_no_nulls(names: Sequence[str]) -> None:
         raise InvalidRequest(f"Null value not supported for : {', '.join(names)}")
 
 
-def _check_resource(cluster: Cluster, resource_type: int, resource_name: str) -> None:
-    """Check that this broker stores configs of such a resource.
+def _check_resource(resource_type: int, resource_name: str, node_id: int) -> None:
+    """Check that the broker that is asked stores configs of such a resource.
 
     Rule: P-127.
     """
@@ -130,7 +153,7 @@ def _check_resource(cluster: Cluster, resource_type: int, resource_name: str) ->
         check_topic_name(resource_name)
     elif resource_type == BROKER_RESOURCE:
         if resource_name:
-            check_node_id(resource_name, cluster.node_id)
+            check_node_id(resource_name, node_id)
     elif resource_type == GROUP_RESOURCE:
         if not resource_name:
             raise InvalidRequest("Default group resources are not allowed.")
@@ -203,7 +226,7 @@ def _default_text(resource_type: int, name: str) -> str:
 
 
 def _checked_changes(
-    cluster: Cluster, resource_type: int, resource_name: str, after: Mapping[str, str]
+    cluster: Cluster, resource_type: int, resource_name: str, after: Mapping[str, str], node_id: int
 ) -> Values:
     """Check a resource's configs after a change, and return the difference to the current ones."""
     if resource_type == TOPIC_RESOURCE:
@@ -214,10 +237,10 @@ def _checked_changes(
         validate_group_configs(cluster.settings, after)
     elif resource_name:
         default = cluster.configs(BROKER_RESOURCE, "")
-        with_dynamic_broker_configs(cluster.settings, after, default)
+        with_dynamic_broker_configs(cluster.settings_of(node_id), after, default)
     else:
-        own = cluster.configs(BROKER_RESOURCE, str(cluster.node_id))
-        with_dynamic_broker_configs(cluster.settings, own, after)
+        own = cluster.configs(BROKER_RESOURCE, str(node_id))
+        with_dynamic_broker_configs(cluster.settings_of(node_id), own, after)
     before = cluster.configs(resource_type, resource_name)
     changed: dict[str, str | None] = {
         name: text for name, text in after.items() if before.get(name) != text

@@ -160,14 +160,16 @@ def plan_features(
     updates: Sequence[FeatureUpdate],
     node_id: int,
     supported: Supported,
+    brokers: Mapping[int, Supported] = MappingProxyType({}),
 ) -> dict[str, int]:
     """Check changes of levels, all or none.
 
     Args:
         current: the levels in force.
         updates: the changes.
-        node_id: of this node, for error texts.
-        supported: the supported features.
+        node_id: of the controller, for error texts.
+        supported: the features that the controller supports.
+        brokers: the features that each broker supports, by its id.
 
     Returns:
         The levels to write; empty if nothing changes.
@@ -182,6 +184,8 @@ def plan_features(
     for update in {update.name: update for update in updates}.values():
         before = current.get(update.name, 0)
         reason = _reason_against(update, before, node_id, supported)
+        if reason is None:
+            reason = _reason_of_a_broker(update, brokers)
         if reason is not None:
             reason = f"Invalid update version {update.level} for feature {update.name}. {reason}"
         elif update.name == METADATA_VERSION and update.level < before:
@@ -196,19 +200,16 @@ def plan_features(
 def _reason_against(
     update: FeatureUpdate, before: int, node_id: int, supported: Supported
 ) -> str | None:
-    """Source: FeatureControlManager.updateFeature, QuorumFeatures.reasonNotLocallySupported."""
+    """Source: FeatureControlManager.updateFeature."""
     if update.upgrade_type not in UpgradeType.__members__.values():
         return "The controller does not support the given upgrade type."
     if update.level < 0:
         return "A feature version cannot be less than 0."
-    feature = supported.get(update.name)
-    if feature is None:
-        if update.level == 0:
-            return f"Feature {update.name} not found."
-        return f"Local controller {node_id} does not support this feature."
-    if not feature.min_level <= update.level <= feature.max_level:
-        allowed = f"{feature.min_level}-{feature.max_level}"
-        return f"Local controller {node_id} only supports versions {allowed}"
+    if update.level == 0 and update.name not in supported:
+        return f"Feature {update.name} not found."
+    reason = _reason_not_supported(update, f"Local controller {node_id}", supported)
+    if reason is not None:
+        return reason
     is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
     if update.level < before and is_upgrade:
         return (
@@ -217,6 +218,25 @@ def _reason_against(
         )
     if update.level > before and not is_upgrade:
         return "Can't downgrade to a newer version."
+    return None
+
+
+def _reason_of_a_broker(update: FeatureUpdate, brokers: Mapping[int, Supported]) -> str | None:
+    """Source: FeatureControlManager.reasonNotSupported."""
+    reasons = (
+        _reason_not_supported(update, f"Broker {node_id}", supported)
+        for node_id, supported in brokers.items()
+    )
+    return next(filter(None, reasons), None)
+
+
+def _reason_not_supported(update: FeatureUpdate, who: str, supported: Supported) -> str | None:
+    """Source: QuorumFeatures.reasonNotSupported."""
+    feature = supported.get(update.name)
+    if feature is None:
+        return f"{who} does not support this feature." if update.level else None
+    if not feature.min_level <= update.level <= feature.max_level:
+        return f"{who} only supports versions {feature.min_level}-{feature.max_level}"
     return None
 
 

@@ -1,10 +1,11 @@
 """Makes the records of the metadata log for each change of the cluster, in Kafka's order."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker_lite.control.cluster.features import Supported
 from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
 from broker_lite.control.metadata.metadata_records import (
     MetadataChange,
@@ -13,7 +14,7 @@ from broker_lite.control.metadata.metadata_records import (
     make,
 )
 from broker_lite.control.metadata.topic import Topic
-from broker_lite.control.topics.topic_rules import TopicPlan
+from broker_lite.control.topics.topic_rules import GrowthPlan, TopicPlan
 from broker_lite.control.users.credential_rules import ScramCredential
 from broker_lite.control.users.quota_rules import Entity
 from broker_lite.wire import messages
@@ -23,22 +24,7 @@ _UNFENCE: Final = -1
 _FENCE: Final = 1
 
 
-class Replica(NamedTuple):
-    """The place of this node's replicas: the ids of the node and of its data directory."""
-
-    node_id: int
-    directory_id: bytes
-
-
-class Endpoint(NamedTuple):
-    """A listener, as registered in the cluster."""
-
-    name: str
-    host: str
-    port: int
-
-
-def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataChange]:
+def creation(plan: TopicPlan, topic_id: bytes) -> list[MetadataChange]:
     """Return the records of a new topic.
 
     See: P-102 (ReplicationControlManager.createTopic).
@@ -46,31 +32,16 @@ def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[Metadat
     return [
         make(kinds.TOPIC, name=plan.name, topic_id=topic_id),
         *config_changes(TOPIC_RESOURCE, plan.name, plan.overrides),
-        _partitions(topic_id, range(plan.partition_count), replica),
+        PartitionRecords(topic_id, 0, plan.placements),
     ]
 
 
-def growth(topic: Topic, count: int, replica: Replica) -> PartitionRecords:
-    """Return the records of partitions that are added to a topic.
+def growth(plan: GrowthPlan) -> PartitionRecords:
+    """Return the records of partitions added to a topic.
 
     See: P-111 (ReplicationControlManager.createPartitions).
     """
-    return _partitions(topic.topic_id, range(topic.partition_count, count), replica)
-
-
-def _partitions(topic_id: bytes, indexes: range, replica: Replica) -> PartitionRecords:
-    first = make(
-        kinds.PARTITION,
-        partition_id=indexes.start,
-        topic_id=topic_id,
-        replicas=[replica.node_id],
-        isr=[replica.node_id],
-        leader=replica.node_id,
-        leader_epoch=0,
-        partition_epoch=0,
-        directories=[replica.directory_id],
-    )
-    return PartitionRecords(first.value, indexes)
+    return PartitionRecords(plan.topic.topic_id, plan.topic.partition_count, plan.placements)
 
 
 def removal(topic: Topic) -> MetadataRecord:
@@ -108,45 +79,73 @@ def producer_ids(node_id: int, broker_epoch: int, next_producer_id: int) -> Meta
 
 
 def registration(
-    replica: Replica,
+    node_id: int,
+    directory_id: bytes,
     *,
     broker_epoch: int,
     incarnation_id: bytes,
     endpoints: Sequence[Endpoint],
     rack: str | None,
     supported: Supported,
-) -> list[MetadataRecord]:
-    """Return the records of a broker that starts, and that is unfenced at once.
+) -> MetadataRecord:
+    """Return the record of a broker that comes up; it is fenced until unfencing() lets it in.
 
     Args:
-        replica: the broker.
-        broker_epoch: the offset of the first of these records.
-        incarnation_id: a new id for each start.
+        node_id: the broker.
+        directory_id: of its data directory.
+        broker_epoch: the offset of this record.
+        incarnation_id: an id of this start.
         endpoints: its listeners.
         rack: of the broker.
         supported: its features.
 
     Source: ClusterControlManager.registerBroker, KIP-631.
     """
-    return [
-        make(
-            kinds.REGISTER_BROKER,
-            broker_id=replica.node_id,
-            incarnation_id=incarnation_id,
-            broker_epoch=broker_epoch,
-            end_points=_endpoints(endpoints),
-            features=_features(supported),
-            rack=rack,
-            fenced=True,
-            log_dirs=[replica.directory_id],
-        ),
-        make(
-            kinds.BROKER_REGISTRATION_CHANGE,
-            broker_id=replica.node_id,
-            broker_epoch=broker_epoch,
-            fenced=_UNFENCE,
-        ),
-    ]
+    return make(
+        kinds.REGISTER_BROKER,
+        broker_id=node_id,
+        incarnation_id=incarnation_id,
+        broker_epoch=broker_epoch,
+        end_points=_endpoints(endpoints),
+        features=_features(supported),
+        rack=rack,
+        fenced=True,
+        log_dirs=[directory_id],
+    )
+
+
+def unfencing(node_id: int, broker_epoch: int) -> MetadataRecord:
+    """Return the record that lets a broker in: clients see it, and it may lead.
+
+    Source: ReplicationControlManager.handleBrokerUnfenced.
+    """
+    return make(
+        kinds.BROKER_REGISTRATION_CHANGE,
+        broker_id=node_id,
+        broker_epoch=broker_epoch,
+        fenced=_UNFENCE,
+    )
+
+
+def controlled_shutdown(node_id: int, broker_epoch: int) -> MetadataRecord:
+    """Return the record of a broker that is about to stop and gives away what it leads.
+
+    Source: ReplicationControlManager.handleBrokerInControlledShutdown.
+    """
+    return make(
+        kinds.BROKER_REGISTRATION_CHANGE,
+        broker_id=node_id,
+        broker_epoch=broker_epoch,
+        in_controlled_shutdown=1,
+    )
+
+
+def unregistration(node_id: int, broker_epoch: int) -> MetadataRecord:
+    """Return the record of a broker that will not come back.
+
+    Source: ReplicationControlManager.handleUnregisterBroker.
+    """
+    return make(kinds.UNREGISTER_BROKER, broker_id=node_id, broker_epoch=broker_epoch)
 
 
 def _endpoints(
@@ -167,8 +166,8 @@ def _features(supported: Supported) -> "list[messages.RegisterBrokerRecord.Broke
     ]
 
 
-def departure(node_id: int, broker_epoch: int) -> MetadataRecord:
-    """Return the record of a broker that stops; without it, Kafka waits for its session to end.
+def fencing(node_id: int, broker_epoch: int) -> MetadataRecord:
+    """Return the record of a broker that is gone: clients do not see it, and it leads nothing.
 
     Source: ReplicationControlManager.handleBrokerFenced.
     """

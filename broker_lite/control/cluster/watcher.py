@@ -1,9 +1,12 @@
 """Notifies the parts of the broker that have to react to changes of the cluster."""
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker_lite.control.metadata.topic import Topic
+
+if TYPE_CHECKING:
+    from broker_lite.control.cluster.controller import Moved
 
 
 class ClusterWatcher(Protocol):
@@ -14,6 +17,9 @@ class ClusterWatcher(Protocol):
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """React to changed configs of resources, each given by its type and name."""
+
+    def partitions_moved(self, moved: "Collection[Moved]") -> None:
+        """Partitions have another leader, another ISR or other replicas."""
 
 
 class Watchers:
@@ -32,6 +38,11 @@ class Watchers:
         """Call all watchers for changed and deleted topics."""
         for watcher in self._watchers:
             watcher.topics_changed(changed, deleted)
+
+    def partitions_moved(self, moved: "Collection[Moved]") -> None:
+        """Tell of partitions."""
+        for watcher in self._watchers:
+            watcher.partitions_moved(moved)
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Call all watchers for changed configs."""

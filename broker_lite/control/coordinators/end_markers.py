@@ -1,17 +1,30 @@
-"""Writes the end markers of transactions to the logs of their partitions."""
+"""Writes the end markers of transactions to the logs of their partitions.
+
+A difference to Kafka: a partition without a leader gets its marker when it has a leader again, and
+its transaction stays prepared until then. Kafka 4.3.1 takes such a partition for a deleted one: it
+completes the transaction without the marker, which leaves the transaction open in the partition for
+ever (measured; KRaftMetadataCache.getPartitionLeaderEndpoint).
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Final, Protocol
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.transactions.coordinator import Ending
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.transaction import TopicPartition
-from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition, cause_of
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    NotLeaderOrFollower,
+    UnknownTopicOrPartition,
+    cause_of,
+)
 from broker_lite.record.control import EndTransactionMarker
 
 logger = logging.getLogger("broker_lite.control")
@@ -80,6 +93,10 @@ class UnfinishedEnding:
         if not self.flushes:
             self.is_flushed.set()
 
+    def left_for(self, partitions: Container[TopicPartition]) -> bool:
+        """Whether one of these partitions has no marker yet."""
+        return any(partition in partitions for partition in (*self.left, *self.failed))
+
     def wait(self, now_ms: int) -> None:
         """Retry the failed partitions after RETRY_MS."""
         self.left += self.failed
@@ -121,6 +138,7 @@ class EndMarkers:
 
         Raises:
             UnknownTopicOrPartition: there is no such partition.
+            NotLeaderOrFollower: no broker leads the partition.
             InvalidProducerEpoch: the epoch is below the known one.
             TransactionCoordinatorFenced: the coordinator epoch is below the known one.
             KafkaStorageError: the marker was not written.
@@ -130,7 +148,10 @@ class EndMarkers:
         """
         topic, index = partition
         producer_id, producer_epoch = producer
-        self._cluster.log(topic, index).append_control(
+        log = self._cluster.log(topic, index)
+        if log.leader_id == NO_LEADER:
+            raise NotLeaderOrFollower
+        log.append_control(
             producer_id,
             producer_epoch,
             marker,
@@ -161,7 +182,7 @@ class EndMarkers:
     ) -> bool:
         """Write a marker and return whether it is done; one that can never be written is done, too.
 
-        Rule: T-54, T-58 (TransactionMarkerRequestCompletionHandler).
+        Rule: T-54, T-58, C-69 (TransactionMarkerRequestCompletionHandler).
         """
         _, producer, _, _, transaction_version = unfinished.ending
         try:
@@ -173,7 +194,9 @@ class EndMarkers:
         except BrokerError as error:
             if not unfinished.is_failing:
                 unfinished.is_failing = True
-                logger.error(
+                is_usual = isinstance(error, NotLeaderOrFollower)
+                logger.log(
+                    logging.INFO if is_usual else logging.ERROR,
                     "marker not written topic=%s partition=%d transactional_id=%s reason=%r",
                     *partition,
                     unfinished.ending.transactional_id,

@@ -13,18 +13,20 @@ import asyncio
 import importlib
 import logging
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.cluster_topics import ClusterTopics
+from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.errors import (
@@ -74,13 +76,13 @@ class Groups:
         self._clock = clock
         self._alarm = alarm
         self._state = GroupState(self.topic, clock, alarm, lambda: self.coordinator)
-        self._expiry_ms = 0
+        self._expiry = ExpiryTimes(self.topic.partition_of)
 
     def start(self) -> None:
         """Load the state log; a partition that cannot be read is loaded when it is needed."""
         for partition in self.topic.partitions_to_replay():
             self._state.load(partition)
-        self._expiry_ms = self._next_expiry_ms()
+        self._expiry.start(self._clock.steady_ms() + self._expiry_interval_ms)
         self._cluster.watchers.add(self)
 
     @staticmethod
@@ -141,7 +143,8 @@ class Groups:
         partition = self._state.open_partition(group_id)
         answer: asyncio.Future[Struct] = asyncio.get_running_loop().create_future()
         try:
-            asking = Caller(caller.version, caller.client_id, caller.client_host, answer)
+            version, client_id, client_host, _, is_coordinator = caller
+            asking = Caller(version, client_id, client_host, answer, is_coordinator)
             effects = event(request, asking, now_ms)
         except NotCoordinator:  # raised before anything is done
             raise
@@ -153,14 +156,20 @@ class Groups:
         self._alarm.due_at(self.coordinator.timers.next_deadline_ms())
         return await answer
 
-    def delete_groups(self, request: messages.DeleteGroupsRequest) -> messages.DeleteGroupsResponse:
+    def delete_groups(
+        self, request: messages.DeleteGroupsRequest, foreign: Container[str] = ()
+    ) -> messages.DeleteGroupsResponse:
         """Answer DeleteGroups.
+
+        Args:
+            request: the decoded message.
+            foreign: those of its groups that another broker coordinates.
 
         Raises:
             NotCoordinator: the state of one of the groups cannot be read now.
         """
-        self.check_loaded(request.groups_names)
-        response, deleted = self.coordinator.admin.delete_groups(request)
+        self.check_loaded(each for each in request.groups_names if each not in foreign)
+        response, deleted = self.coordinator.admin.delete_groups(request, foreign)
         unwritten = self._state.settle_all(deleted)
         for result in response.results:
             if result.group_id in unwritten:
@@ -183,15 +192,16 @@ class Groups:
             for group_id in group_ids:
                 self._state.check_partition(self.partition_of(group_id))
 
-    def check_all_loaded(self) -> None:
-        """Run due timers, and check that all groups are loaded.
+    def check_all_loaded(self, node_id: int) -> None:
+        """Run due timers, and check that all groups that a broker coordinates are loaded.
 
         Raises:
             NotCoordinator: the state of some groups cannot be read.
         """
         self._run_due_timers()
         for partition in list(self._state.unloaded):
-            self._state.check_partition(partition)
+            if self.topic.leader(partition) == node_id:
+                self._state.check_partition(partition)
 
     def partition_of(self, group_id: str) -> int:
         """Return the partition of the state log for a group."""
@@ -208,18 +218,17 @@ class Groups:
         deadline_ms = (
             None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
         )
-        return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
+        expiry_ms = self._expiry.next_ms
+        return expiry_ms if deadline_ms is None else min(deadline_ms, expiry_ms)
 
     def on_time(self) -> None:
         """Run the due timers of groups, and remove expired offsets when that is due."""
         now_ms = self._clock.steady_ms()
-        is_expiry = now_ms >= self._expiry_ms
-        if is_expiry:
-            self._expiry_ms = self._next_expiry_ms()
+        is_due = self._expiry.take_due(now_ms, self._expiry_interval_ms)
         if self._coordinator is not None:
             self._run(partial(self._coordinator.members.on_time, now_ms))
-            if is_expiry:
-                self._run(partial(self._coordinator.removals.expire, now_ms))
+            if is_due is not None:
+                self._run(partial(self._coordinator.removals.expire, now_ms, is_due))
 
     def _run_due_timers(self) -> int:
         """Run the due timers, and return the current time.
@@ -236,9 +245,9 @@ class Groups:
                 self.on_time()
         return now_ms
 
-    def _next_expiry_ms(self) -> int:
-        interval_ms: int = self._cluster.settings.offsets_retention_check_interval_ms
-        return self._clock.steady_ms() + interval_ms
+    @property
+    def _expiry_interval_ms(self) -> int:
+        return self._cluster.settings.offsets_retention_check_interval_ms
 
     # -- changes of the cluster
 
@@ -260,6 +269,26 @@ class Groups:
         names.update(topic.name for topic in changed)
         coordinator.registry.topics_changed(names)
         self._alarm.due_at(coordinator.timers.next_deadline_ms())
+
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        """Unload the groups of partitions whose leader changed, and load them for the new leader.
+
+        If only the leader epoch has changed, the groups go on as they are.
+
+        Rule: C-65 (CoordinatorRuntime.scheduleLoadOperation).
+        See: C-63, C-64, C-66.
+        """
+        moves = [one for one in self.topic.moves(moved) if one.before.leader != one.after.leader]
+        if not moves:
+            return
+        self._state.hand_over([one.partition for one in moves])
+        first_expiry_ms = self._clock.steady_ms() + self._expiry_interval_ms
+        for one in moves:
+            self._expiry.unloaded(one.partition)
+            if one.after.leader != NO_LEADER:
+                self._state.load(one.partition)
+                self._expiry.loaded(one.partition, first_expiry_ms)
+        self._alarm.due_at(self.next_deadline_ms())
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Apply changed configs to groups.

@@ -6,13 +6,14 @@ loaded again. If it cannot be read, its groups are not available until it can.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.coordinator.effects import Effects
 from broker_lite.errors import (
     BrokerError,
@@ -56,6 +57,8 @@ class GroupState:
         # by partition, in monotonic milliseconds: how long reading it took; when to read it again
         self._load_ms: dict[int, int] = {}
         self._not_before_ms: dict[int, int] = {}
+        # by partition: the effects whose replies wait for a flush
+        self._unflushed: dict[int, dict[Effects, None]] = {}
         self._clock = clock
         self._alarm = alarm
         self._get_coordinator = get_coordinator
@@ -92,7 +95,8 @@ class GroupState:
         except BrokerError as error:
             self._on_failed_append(partition, effects, error)
             return False
-        if effects.records:
+        if effects.records and self.topic.is_held_back:
+            self._unflushed.setdefault(partition, {})[effects] = None
             self.topic.when_flushed(partition, partial(self._on_flushed, partition, effects))
         else:
             _answer_all(effects)
@@ -101,6 +105,10 @@ class GroupState:
     def _on_flushed(
         self, partition: int, effects: Effects, error: KafkaStorageError | None
     ) -> None:
+        unflushed = self._unflushed.get(partition)
+        if unflushed is None or effects not in unflushed:
+            return  # the partition was handed over meanwhile
+        del unflushed[effects]
         if error is None:
             _answer_all(effects)
         else:
@@ -146,6 +154,8 @@ class GroupState:
     def reload(self, partition: int) -> None:
         """Drop a partition's state in memory, and load it from the log now or later."""
         self.forget(partition)
+        if self.topic.leader(partition) == NO_LEADER:
+            return
         self._pause(partition)
         if self._may_load(partition):
             self.load(partition)
@@ -167,13 +177,30 @@ class GroupState:
         self.unloaded.clear()
         self._load_ms.clear()
         self._not_before_ms.clear()
+        self._refuse_unflushed([*self._unflushed])
         for token, response in self._get_coordinator().replay.unload_all():
             _answer(token, response)
 
-    def forget(self, partition: int) -> None:
-        """Drop a partition's groups from memory; their open requests get a retriable error."""
-        for token, response in self._get_coordinator().replay.unload(partition):
+    def forget(self, *partitions: int) -> None:
+        """Drop the groups of partitions from memory; their open requests get a retriable error."""
+        for token, response in self._get_coordinator().replay.unload(*partitions):
             _answer(token, response)
+
+    def hand_over(self, partitions: Collection[int]) -> None:
+        """Drop the state of partitions whose leader changed; nothing that waits for them waits on.
+
+        Rule: C-63 (CoordinatorRuntime.CoordinatorContext.unload).
+        """
+        self.unloaded.difference_update(partitions)
+        self._refuse_unflushed(partitions)
+        self.forget(*partitions)
+
+    def _refuse_unflushed(self, partitions: Collection[int]) -> None:
+        """Answer the requests whose records in partitions wait for a flush."""
+        for partition in partitions:
+            for effects in self._unflushed.pop(partition, ()):
+                for token, _ in effects.replies:
+                    _refuse(token, NotCoordinator())
 
     def load(self, partition: int) -> None:
         """Load a partition with no state in memory; if that fails, it is added to `unloaded`."""

@@ -4,15 +4,16 @@ The topic is created when it is first written to, and each partition's log likew
 one step of a coordinator are one batch, so that after a crash the log has all of a step or nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.metadata.topic import Topic
-from broker_lite.control.topics.internal_topics import partition_count
+from broker_lite.control.cluster.controller import Moved
+from broker_lite.control.metadata.topic import NO_LEADER, Topic
+from broker_lite.control.topics.internal_topics import TRANSACTIONS_TOPIC, partition_count
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
-from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.errors import BrokerError, KafkaStorageError, NotEnoughReplicas
 from broker_lite.log.log import Log
 from broker_lite.log.producers.entry import NO_OFFSET, AppendOrigin
 from broker_lite.log.recovery.recover_segment import read_batches
@@ -58,6 +59,8 @@ class StateTopic:
         self._id_and_count: tuple[bytes, int] | None = None
         # a cache of partitions by id and partition count: Java's hash loops over each character
         self._places: dict[tuple[str, int], int] = {}
+        self._seen: Topic | None = None
+        self._only_leader = _only_leader(cluster, None)
 
     @property
     def exists(self) -> bool:
@@ -101,6 +104,49 @@ class StateTopic:
             place = self._places[key] = partition_of(*key)
         return place
 
+    def is_led(self, entity_id: str, node_id: int) -> bool:
+        """Whether a broker coordinates a group or a transactional id.
+
+        One broker alone coordinates them before the topic exists. Of several brokers none does.
+
+        Rule: C-60 (CoordinatorRuntime.withActiveContextOrThrow).
+        """
+        return self.leads_all(node_id) or self._leader_of(entity_id) == node_id
+
+    def leads_all(self, node_id: int) -> bool:
+        """Whether a broker leads all partitions, so that nothing has to be looked up."""
+        topic = self._cluster.topics.get(self.name)
+        if topic is not self._seen:
+            self._seen, self._only_leader = topic, _only_leader(self._cluster, topic)
+        return self._only_leader == node_id
+
+    def is_led_by_any(self, entity_id: str) -> bool:
+        """Whether any broker coordinates a group or a transactional id.
+
+        Rule: C-70 (AddPartitionsToTxnManager.getTransactionCoordinator).
+        """
+        node_id = self._cluster.node_id
+        return self.leads_all(node_id) or self._leader_of(entity_id) != NO_LEADER
+
+    def _leader_of(self, entity_id: str) -> int:
+        topic = self._cluster.topics.get(self.name)
+        return NO_LEADER if topic is None else self.leader(self.partition_of(entity_id))
+
+    def leader(self, partition: int) -> int:
+        """Return the broker that leads a partition; NO_LEADER if there is none, or no topic."""
+        topic = self._cluster.topics.get(self.name)
+        if topic is None or partition >= topic.partition_count:
+            return NO_LEADER
+        return topic.partitions[partition].leader
+
+    def moves(self, moved: Collection[Moved]) -> list[Moved]:
+        """Return those of the changed partitions that are this topic's and were led anew."""
+        return [
+            one
+            for one in moved
+            if one.topic.name == self.name and one.before.leader_epoch != one.after.leader_epoch
+        ]
+
     def end_offset(self, partition: int) -> int:
         """Return the offset of a partition's next record; -1 if it is not known."""
         if not self.exists:
@@ -109,6 +155,11 @@ class StateTopic:
             return self._cluster.log(self.name, partition).log_end_offset
         except BrokerError:
             return NO_OFFSET
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the answers to written records may have to wait for a flush."""
+        return bool(self._cluster.logs.commits.held)
 
     def when_flushed(self, partition: int, waiter: FlushWaiter) -> None:
         """Call a function when the written records of a partition are on disk, or the flush failed.
@@ -145,6 +196,8 @@ class StateTopic:
 
         Raises:
             BrokerError: nothing was written.
+
+        See: C-53 (TransactionStateManager has acks -1, CoordinatorPartitionWriter has acks 1).
         """
         self.ensure()
         producer_id, producer_epoch = producer or NO_PRODUCER
@@ -158,6 +211,8 @@ class StateTopic:
         for key, value in records:
             builder.append(now_ms, key, value)
         log = self._cluster.log(self.name, partition)
+        if log.lacks_replicas and self.name == TRANSACTIONS_TOPIC:
+            raise NotEnoughReplicas
         log.append_batch(builder.build(), now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
 
     def replay(self) -> Iterator[tuple[int, ReplayedBatch]]:
@@ -170,10 +225,14 @@ class StateTopic:
             for batch in self.replay_partition(partition):
                 yield partition, batch
 
-    def partitions_to_replay(self) -> range:
-        """Return the existing partitions; none before the topic is created."""
+    def partitions_to_replay(self) -> list[int]:
+        """Return the partitions that have a leader; none before the topic is created.
+
+        See: C-66.
+        """
         topic = self._cluster.topics.get(self.name)
-        return range(0 if topic is None else topic.partition_count)
+        partitions = () if topic is None else topic.partitions
+        return [index for index, one in enumerate(partitions) if one.leader != NO_LEADER]
 
     def replay_partition(self, partition: int) -> Iterator[ReplayedBatch]:
         """Iterate over all batches of one partition.
@@ -194,6 +253,14 @@ class StateTopic:
 
     def _unreadable(self, partition: int, offset: int) -> KafkaStorageError:
         return KafkaStorageError(f"{self.name}-{partition} cannot be read at offset {offset}")
+
+
+def _only_leader(cluster: Cluster, topic: Topic | None) -> int:
+    """Return the broker that leads all partitions of a topic; NO_LEADER if there is none such."""
+    if topic is None:
+        return cluster.node_id if len(cluster.node_ids) == 1 else NO_LEADER
+    leaders = {partition.leader for partition in topic.partitions}
+    return leaders.pop() if len(leaders) == 1 else NO_LEADER
 
 
 def _batches(log: Log) -> Iterator[RecordBatch]:

@@ -13,27 +13,21 @@ transaction that was ending when the broker was killed.
 
 import logging
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Final
 
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
-from broker_lite.control.coordinators.end_markers import (
-    RETRY_MS,
-    STEP_MS,
-    EndMarkers,
-    OffsetTransactions,
-    UnfinishedEnding,
-)
+from broker_lite.control.coordinators.end_markers import OffsetTransactions
+from broker_lite.control.coordinators.endings import Endings
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.coordinators.transaction_log import TransactionLog
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from broker_lite.coordinator.transactions.coordinator import (
-    Ending,
     Outcome,
     TransactionCoordinator,
     TransactionSettings,
@@ -72,7 +66,6 @@ class Transactions:
         self._cluster = cluster
         self._clock = clock
         self._groups = groups
-        self._markers = EndMarkers(cluster, clock, groups, self._go_on)
         self._coordinator = TransactionCoordinator(
             TransactionSettings(
                 timeout_max_ms=cluster.settings.transaction_max_timeout_ms,
@@ -81,11 +74,22 @@ class Transactions:
             next_producer_id=cluster.next_producer_id,
             transaction_version=lambda: cluster.features.get(_FEATURE, 0),
         )
-        self._log = TransactionLog(
-            topic=self.topic, coordinator=self._coordinator, clock=clock, restored=self._restored
+        self._endings = Endings(
+            cluster=cluster,
+            clock=clock,
+            groups=groups,
+            topic=self.topic,
+            alarm=self.alarm,
+            complete=self._complete,
         )
-        self._unfinished: dict[str, UnfinishedEnding] = {}
-        self._not_before_ms = 0
+        self._log = TransactionLog(
+            topic=self.topic,
+            coordinator=self._coordinator,
+            endings=self._endings,
+            clock=clock,
+            alarm=self.alarm,
+            next_deadline_ms=self.next_deadline_ms,
+        )
 
     def start(self) -> None:
         """Load the state log, and finish the transactions that were ending.
@@ -95,29 +99,45 @@ class Transactions:
         """
         for partition in self.topic.partitions_to_replay():
             self._log.load(partition)
-        while self._finish_some():
+        while self._endings.write_some():
             pass
-        self._not_before_ms = 0
+        self._log.not_before_ms = 0
         self._cluster.watchers.add(self)
 
     # -- requests
 
     async def init_producer_id(
-        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None
+        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, node_id: int
     ) -> Outcome:
         """Assign a transactional id to a producer; the outcome has error and producer to respond.
 
-        See: T-14, T-16 to T-27.
+        Args:
+            transactional_id: whose.
+            timeout_ms: of its transactions.
+            expected: the producer's former id and epoch.
+            node_id: the broker that is asked.
+
+        See: T-14, T-16 to T-27, C-61.
         """
+        refusal = self._coordinator.refused_init(transactional_id, timeout_ms)
+        if refusal is not None:
+            return Outcome(refusal)
         return await self._step(
             transactional_id,
             lambda now_ms: self._coordinator.init_producer_id(
                 transactional_id, timeout_ms=timeout_ms, expected=expected, now_ms=now_ms
             ),
+            node_id,
         )
 
     async def end(
-        self, transactional_id: str, producer: Producer, *, is_commit: bool, client_version: int
+        self,
+        transactional_id: str,
+        producer: Producer,
+        *,
+        is_commit: bool,
+        client_version: int,
+        node_id: int,
     ) -> Outcome:
         """Commit or abort a transaction; the outcome has error and producer to respond.
 
@@ -133,6 +153,7 @@ class Transactions:
                 client_version=client_version,
                 now_ms=now_ms,
             ),
+            node_id,
         )
 
     def add_partitions(
@@ -142,10 +163,18 @@ class Transactions:
         partitions: Collection[TopicPartition],
         *,
         client_version: int,
+        node_id: int | None = None,
     ) -> ErrorCode:
         """Add partitions to a producer's transaction, and return the error code for the response.
 
-        See: T-29, T-35.
+        Args:
+            transactional_id: whose.
+            producer: its id and epoch.
+            partitions: to be added.
+            client_version: what of the protocol of transactions the client knows.
+            node_id: the broker that a client asks; None where a broker asks the coordinator itself.
+
+        See: T-29, T-35, C-61.
         """
         return self._decide(
             transactional_id,
@@ -156,17 +185,29 @@ class Transactions:
                 client_version=client_version,
                 now_ms=now_ms,
             ),
+            node_id,
         ).error
 
     def verify(
-        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Collection[TopicPartition],
+        node_id: int | None = None,
     ) -> dict[TopicPartition, ErrorCode]:
         """Return for each partition NONE if it is in the producer's transaction, else an error.
 
-        See: T-31, T-34.
+        Args:
+            transactional_id: whose.
+            producer: its id and epoch.
+            partitions: to be looked for.
+            node_id: as for `add_partitions`.
+
+        See: T-31, T-34, C-61.
         """
-        if not self._log.is_loaded(transactional_id):
-            return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        refusal = self._refused(transactional_id, node_id)
+        if refusal is not None:
+            return dict.fromkeys(partitions, refusal)
         return self._coordinator.verify(transactional_id, producer, partitions)
 
     def partition_of_group(self, group_id: str) -> TopicPartition:
@@ -190,40 +231,43 @@ class Transactions:
 
         See: T-59.
         """
-        self._markers.write(partition, producer, marker, transaction_version)
+        self._endings.markers.write(partition, producer, marker, transaction_version)
 
-    def find(self, transactional_id: str) -> Transaction | ErrorCode:
-        """Return the transaction of an id, or the error code for the response.
+    def find(self, transactional_id: str, node_id: int) -> Transaction | ErrorCode:
+        """Return the transaction of an id, or the error if there is none or another broker has it.
 
-        See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+        See: T-01 to T-06, C-61 (TransactionCoordinator.handleDescribeTransactions).
         """
-        if not transactional_id:
-            return ErrorCode.INVALID_REQUEST
-        if not self._log.is_loaded(transactional_id):
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        refusal = self._refused(transactional_id, node_id)
+        if refusal is not None:
+            return refusal
         return self._coordinator.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
-    def all(self) -> list[Transaction]:
-        """Return the current transactions of all ids.
+    def all(self, node_id: int) -> list[Transaction]:
+        """Return the transactions of all ids that a broker coordinates, as they are now.
 
         Raises:
-            CoordinatorLoadInProgress: a partition of the state log cannot be read.
+            CoordinatorLoadInProgress: a partition of the state log that it leads cannot be read.
         """
         for partition in [*self._log.unloaded]:
-            if not self._log.is_readable(partition):
+            is_led = self.topic.leader(partition) == node_id
+            if is_led and not self._log.is_readable(partition):
                 raise CoordinatorLoadInProgress
-        return self._coordinator.all()
+        known = self._coordinator.all()
+        if self.topic.leads_all(node_id):
+            return known
+        return [one for one in known if self.topic.is_led(one.transactional_id, node_id)]
 
     # -- time
 
     def next_deadline_ms(self) -> int | None:
         """Return when on_time() has to be called next, in steady milliseconds; None for never."""
-        deadlines = [each.not_before_ms for each in self._unfinished.values() if not each.flushes]
+        deadlines = [*self._endings.deadlines()]
         due_ms = self._coordinator.next_deadline_ms()
         if due_ms is not None:
-            deadlines.append(max(due_ms, self._not_before_ms))
+            deadlines.append(max(due_ms, self._log.not_before_ms))
         if self._log.unloaded:
-            deadlines.append(self._not_before_ms)
+            deadlines.append(self._log.not_before_ms)
         return min(deadlines, default=None)
 
     def on_time(self) -> None:
@@ -234,7 +278,7 @@ class Transactions:
         See: T-60, T-64.
         """
         now_ms = self._clock.steady_ms()
-        if now_ms >= self._not_before_ms:
+        if now_ms >= self._log.not_before_ms:
             for partition in [*self._log.unloaded]:
                 self._log.load(partition)
             due: dict[int, list[tuple[str, Outcome]]] = {}
@@ -242,8 +286,8 @@ class Transactions:
                 partition = self.topic.partition_of(transactional_id)
                 due.setdefault(partition, []).append((transactional_id, outcome))
             for partition, outcomes in due.items():
-                self._write(partition, outcomes)
-        self._finish_some()
+                self._log.write(partition, outcomes)
+        self._endings.write_some()
 
     # -- changes of the cluster
 
@@ -251,22 +295,47 @@ class Transactions:
         """Forget all ids if the topic of the state log was deleted, as Kafka does."""
         if any(topic.name == TRANSACTIONS_TOPIC for topic in deleted):
             self._log.unloaded.clear()
-            self._unfinished.clear()
+            self._endings.clear()
             self._coordinator.forget(lambda _: True)
+
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        """Follow the leaders of the state log's partitions, and write markers to new leaders.
+
+        See: C-67, C-69.
+        """
+        moves = {one.partition: one.after for one in self.topic.moves(moved)}
+        if moves:
+            self._log.hand_over(moves)
+        self._endings.leaders_are_back(
+            {
+                (topic.name, partition)
+                for topic, partition, before, after in moved
+                if before.leader == NO_LEADER != after.leader
+            }
+        )
+        self.alarm.due_at(self.next_deadline_ms())
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Do nothing: the coordinator reads its settings only at the start."""
 
     # -- handling an event
 
-    async def _step(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
-        """Handle an event; if it ends a transaction, write the markers before returning."""
-        outcome = self._decide(transactional_id, event)
+    async def _step(
+        self, transactional_id: str, event: Callable[[int], Outcome], node_id: int
+    ) -> Outcome:
+        """Let an event happen, and the transaction end that it ends.
+
+        Kafka answers when the decision is written. So the decision is the answer even if another
+        broker coordinates the id before all markers are written.
+
+        See: C-68.
+        """
+        outcome = self._decide(transactional_id, event, node_id)
         while outcome.ending is not None:
-            unfinished = self._unfinished.get(transactional_id)
+            unfinished = self._endings.get(transactional_id)
             if unfinished is None or unfinished.ending is not outcome.ending:
                 break
-            self._write_markers(unfinished)
+            self._endings.write_markers(unfinished)
             if unfinished.not_before_ms or not (unfinished.left or unfinished.flushes):
                 break  # the end is decided; failed markers are retried later
             # on_time() writes the markers that are left if this request is cancelled
@@ -275,10 +344,16 @@ class Transactions:
             await unfinished.is_flushed.wait()
         return outcome
 
-    def _decide(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
-        """Handle an event, and write its record."""
-        if not self._log.is_loaded(transactional_id):
-            return Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    def _decide(
+        self, transactional_id: str, event: Callable[[int], Outcome], node_id: int | None
+    ) -> Outcome:
+        """Let an event happen, and write its record.
+
+        See: C-61.
+        """
+        refusal = self._refused(transactional_id, node_id)
+        if refusal is not None:
+            return Outcome(refusal)
         try:
             outcome = event(self._clock.steady_ms())
         except BrokerError as error:
@@ -286,106 +361,34 @@ class Transactions:
             return Outcome(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         if outcome.record is not None:
             partition = self.topic.partition_of(transactional_id)
-            error_code = self._write(partition, [(transactional_id, outcome)])
+            error_code = self._log.write(partition, [(transactional_id, outcome)])
             if error_code is not None:
                 return Outcome(error_code)
         return outcome
 
-    def _write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
-        """Write the records of outcomes as one batch, and note the transactions that end."""
-        error_code = self._log.write(partition, outcomes)
-        if error_code is None:
-            endings = []
-            for transactional_id, outcome in outcomes:
-                if outcome.ending is not None:
-                    endings.append(UnfinishedEnding(outcome.ending))
-                    self._unfinished[transactional_id] = endings[-1]
-            if self._cluster.logs.commits.held:
-                for unfinished in endings:
-                    unfinished.begin_flush()
-                self.topic.when_flushed(partition, partial(self._on_flushed, partition, endings))
-            self.alarm.due_at(self._coordinator.next_deadline_ms())
-        else:
-            self._pause()
-        return error_code
+    def _refused(self, transactional_id: str, node_id: int | None) -> ErrorCode | None:
+        """Return why a broker cannot be asked about an id now; None if it can.
 
-    def _on_flushed(
-        self, partition: int, endings: list[UnfinishedEnding], error: BrokerError | None
-    ) -> None:
-        """Go on after a flush; if it failed, load the partition from the log again."""
-        if error is not None:
-            logger.error("transactions may not be on disk partition=%d", partition)
-            self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
-            self._log.load(partition)
-        for unfinished in endings:
-            unfinished.end_flush()
-            self._go_on(unfinished)
+        Args:
+            transactional_id: whose.
+            node_id: the broker that a client asks; None where a broker asks the coordinator itself.
 
-    def _go_on(self, unfinished: UnfinishedEnding) -> None:
-        if not unfinished.flushes:
-            self.alarm.due_at(unfinished.not_before_ms)
-
-    def _restored(self, partition: int, endings: list[Ending]) -> None:
-        """Replace the unfinished transactions of a loaded partition by those in the log."""
-        before = {
-            transactional_id: self._unfinished.pop(transactional_id)
-            for transactional_id in [*self._unfinished]
-            if self.topic.partition_of(transactional_id) == partition
-        }
-        for ending in endings:
-            known = before.get(ending.transactional_id)
-            # an equal ending is kept, so that its markers are not written again
-            if known is None or known.ending != ending:
-                known = UnfinishedEnding(ending)
-            self._unfinished[ending.transactional_id] = known
-        self._pause()
-
-    def _pause(self) -> None:
-        """Delay due work by RETRY_MS, instead of retrying all the time while a disk fails."""
-        now_ms = self._clock.steady_ms()
-        if now_ms >= self._not_before_ms:  # otherwise failing requests would delay it for ever
-            self._not_before_ms = now_ms + RETRY_MS
-        self.alarm.due_at(self.next_deadline_ms())
-
-    # -- markers
-
-    def _finish_some(self) -> bool:
-        """Write markers of unfinished transactions; return whether more can be written now."""
-        now_ms = self._clock.steady_ms()
-        until_ms = self._clock.monotonic_ms() + STEP_MS
-        for unfinished in [*self._unfinished.values()]:
-            is_current = self._unfinished.get(unfinished.ending.transactional_id) is unfinished
-            if is_current and not unfinished.flushes and unfinished.not_before_ms <= now_ms:
-                unfinished.not_before_ms = 0
-                self._write_markers(unfinished)
-                if self._clock.monotonic_ms() >= until_ms:
-                    break
-        return any(
-            not (unfinished.not_before_ms or unfinished.flushes)
-            for unfinished in self._unfinished.values()
-        )
-
-    def _write_markers(self, unfinished: UnfinishedEnding) -> None:
-        """Write some of the markers that are left, and complete the transaction after the last.
-
-        Markers are written when the decision is on disk, and the completion when the markers are on
-        disk. Otherwise a crash could leave markers without a decision, or a completed transaction
-        without its markers.
+        Rule: C-61 (TransactionStateManager.getTransactionState).
+        See: C-70.
         """
-        if unfinished.flushes:
-            return
-        transactional_id = unfinished.ending.transactional_id
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if node_id is None:
+            if not self.topic.is_led_by_any(transactional_id):
+                return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        elif not self.topic.is_led(transactional_id, node_id):
+            return ErrorCode.NOT_COORDINATOR
+        if not self._log.is_loaded(transactional_id):
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return None
+
+    def _complete(self, transactional_id: str) -> bool:
+        """Write that the transaction of an id is complete; return whether that succeeded."""
+        outcome = self._coordinator.completed(transactional_id, self._clock.steady_ms())
         partition = self.topic.partition_of(transactional_id)
-        coordinator_epoch = self._cluster.leader_epoch(TRANSACTIONS_TOPIC, partition)
-        if not self._markers.write_some(unfinished, coordinator_epoch) or unfinished.flushes:
-            return
-        now_ms = self._clock.steady_ms()
-        if not unfinished.failed:
-            outcome = self._coordinator.completed(transactional_id, now_ms)
-            if self._write(partition, [(transactional_id, outcome)]) is None:
-                del self._unfinished[transactional_id]
-                return
-            # the transaction was loaded again from the log, or cannot be read
-            unfinished = self._unfinished.get(transactional_id, unfinished)
-        unfinished.wait(now_ms)
-        self.alarm.due_at(unfinished.not_before_ms)
+        return self._log.write(partition, [(transactional_id, outcome)]) is None

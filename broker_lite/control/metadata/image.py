@@ -9,8 +9,13 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from broker_lite.control.metadata import metadata_records as kinds
-from broker_lite.control.metadata.metadata_records import MetadataChange, PartitionRecords
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.brokers import BrokerRegistrations
+from broker_lite.control.metadata.metadata_records import (
+    MetadataChange,
+    PartitionRecords,
+    Placement,
+)
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, collision_key
 from broker_lite.control.users.credential_rules import ScramCredential
 from broker_lite.control.users.quota_rules import Entity, entity_of
@@ -22,6 +27,10 @@ GROUP_RESOURCE: Final = 32
 
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 _NO_LEADER_CHANGE: Final = -2
+_RECOVERY_STATES: Final = (0, 1)
+_RECOVERING: Final = 1
+# More values than this are not looked up: so many brokers are not there.
+_SHARED_MAX: Final = 10_000
 
 
 class MetadataImage:
@@ -38,13 +47,14 @@ class MetadataImage:
         self.client_quotas: dict[Entity, dict[str, float]] = {}
         self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
         self.next_producer_id = 0
-        self.broker_epoch = -1
+        self.brokers = BrokerRegistrations()
         self.version = 0
         self._configs: dict[tuple[int, str], Mapping[str, str]] = {}
         self._names_by_collision_key: dict[str, str] = {}
-        self._drafts: dict[bytes, tuple[str, list[int]]] = {}
+        self._drafts: dict[bytes, tuple[str, list[PartitionRegistration]]] = {}
+        self._shared: dict[PartitionRegistration, PartitionRegistration] = {}
         self._apply_by_kind: Mapping[int, Callable[[Any], None]] = {
-            kinds.REGISTER_BROKER: self._register_broker,
+            **self.brokers.apply_by_kind,
             kinds.TOPIC: self._topic,
             kinds.PARTITION: self._partition,
             kinds.CONFIG: self._config,
@@ -56,6 +66,11 @@ class MetadataImage:
             kinds.USER_SCRAM_CREDENTIAL: self._scram_credential,
             kinds.REMOVE_USER_SCRAM_CREDENTIAL: self._no_scram_credential,
         }
+
+    def broker_epoch(self, node_id: int) -> int:
+        """The epoch of a broker; -1 if it has never registered."""
+        broker = self.brokers.by_id.get(node_id)
+        return -1 if broker is None else broker.epoch
 
     def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
         """Return the configs that are set on a resource, as an immutable mapping, maybe empty."""
@@ -81,16 +96,18 @@ class MetadataImage:
             apply_one = self._apply_by_kind.get(record.api_key)
             if apply_one is not None:
                 apply_one(record.value)
-        for topic_id, (name, leader_epochs) in self._drafts.items():
-            self._store(name, topic_id, tuple(leader_epochs))
+        for topic_id, (name, partitions) in self._drafts.items():
+            self._store(name, topic_id, tuple(partitions))
         self._drafts.clear()
         self.version += 1
 
-    def _store(self, name: str, topic_id: bytes, leader_epochs: tuple[int, ...]) -> None:
+    def _store(
+        self, name: str, topic_id: bytes, partitions: tuple[PartitionRegistration, ...]
+    ) -> None:
         topic = Topic(
             name=name,
             topic_id=topic_id,
-            leader_epochs=leader_epochs,
+            partitions=partitions,
             overrides=self.configs(TOPIC_RESOURCE, name),
             is_internal=name in INTERNAL_TOPICS,
         )
@@ -98,8 +115,8 @@ class MetadataImage:
         self.topics_by_id[topic_id] = topic
         self._names_by_collision_key[collision_key(name)] = name
 
-    def _draft(self, topic_id: bytes) -> list[int] | None:
-        """Return the leader epochs of a topic as a list to change; None if there is no such topic.
+    def _draft(self, topic_id: bytes) -> list[PartitionRegistration] | None:
+        """The partitions of a topic, to change; None for a topic that is not there (any more).
 
         So a batch of 10,000 partitions makes one tuple, not 10,000.
         """
@@ -108,38 +125,82 @@ class MetadataImage:
             topic = self.topics_by_id.get(topic_id)
             if topic is None:
                 return None
-            draft = self._drafts[topic_id] = (topic.name, list(topic.leader_epochs))
+            draft = self._drafts[topic_id] = (topic.name, list(topic.partitions))
         return draft[1]
 
-    def _register_broker(self, record: messages.RegisterBrokerRecord) -> None:
-        self.broker_epoch = record.broker_epoch
+    def _share(self, partition: PartitionRegistration) -> PartitionRegistration:
+        """Return the one value of all partitions that are like this one."""
+        if len(self._shared) >= _SHARED_MAX:
+            self._shared.clear()
+        return self._shared.setdefault(partition, partition)
 
     def _topic(self, record: messages.TopicRecord) -> None:
         self._drafts[bytes(record.topic_id)] = (record.name, [])
 
     def _partition(self, record: messages.PartitionRecord) -> None:
-        leader_epochs = self._draft(bytes(record.topic_id))
-        if leader_epochs is None:
+        partitions = self._draft(bytes(record.topic_id))
+        if partitions is None:
             return
+        partition = self._share(
+            PartitionRegistration(
+                record.leader,
+                record.leader_epoch,
+                tuple(record.replicas),
+                tuple(record.isr),
+                tuple(record.eligible_leader_replicas or ()),
+                tuple(record.last_known_elr or ()),
+                record.partition_epoch,
+                record.leader_recovery_state == _RECOVERING,
+                tuple(record.adding_replicas),
+                tuple(record.removing_replicas),
+            )
+        )
         # partitions come in order; a gap cannot occur in a log that a controller wrote
-        if record.partition_id == len(leader_epochs):
-            leader_epochs.append(record.leader_epoch)
-        elif record.partition_id < len(leader_epochs):
-            leader_epochs[record.partition_id] = record.leader_epoch
+        if record.partition_id == len(partitions):
+            partitions.append(partition)
+        elif record.partition_id < len(partitions):
+            partitions[record.partition_id] = partition
 
     def _new_partitions(self, records: PartitionRecords) -> None:
-        """Add partitions of this node after the existing ones."""
-        leader_epochs = self._draft(bytes(records.first.topic_id))
-        assert leader_epochs is not None
-        assert len(leader_epochs) == records.indexes.start
-        leader_epochs.extend([records.first.leader_epoch] * len(records.indexes))
+        """Add partitions behind those that there are."""
+        partitions = self._draft(records.topic_id)
+        assert partitions is not None
+        assert len(partitions) == records.first_index
+        made: dict[Placement, PartitionRegistration] = {}
+        for placement in records.placements:
+            partition = made.get(placement)
+            if partition is None:
+                replicas, isr, _ = placement
+                partition = self._share(PartitionRegistration(isr[0], 0, replicas, isr))
+                made[placement] = partition
+            partitions.append(partition)
 
     def _partition_change(self, record: messages.PartitionChangeRecord) -> None:
-        if record.leader == _NO_LEADER_CHANGE:
+        """Source: PartitionRegistration.merge."""
+        partitions = self._draft(bytes(record.topic_id))
+        if partitions is None or record.partition_id >= len(partitions):
             return
-        leader_epochs = self._draft(bytes(record.topic_id))
-        if leader_epochs is not None and record.partition_id < len(leader_epochs):
-            leader_epochs[record.partition_id] += 1
+        before = partitions[record.partition_id]
+        leader, leader_epoch = before.leader, before.leader_epoch
+        if record.leader != _NO_LEADER_CHANGE:
+            leader, leader_epoch = record.leader, leader_epoch + 1
+        recovery = record.leader_recovery_state
+        partitions[record.partition_id] = self._share(
+            PartitionRegistration(
+                leader,
+                leader_epoch,
+                _changed(before.replicas, record.replicas),
+                _changed(before.isr, record.isr),
+                _changed(before.eligible, record.eligible_leader_replicas),
+                _changed(before.last_leader, record.last_known_elr),
+                before.partition_epoch + 1,
+                before.is_recovering
+                if recovery not in _RECOVERY_STATES
+                else recovery == _RECOVERING,
+                _changed(before.adding, record.adding_replicas),
+                _changed(before.removing, record.removing_replicas),
+            )
+        )
 
     def _remove_topic(self, record: messages.RemoveTopicRecord) -> None:
         topic_id = bytes(record.topic_id)
@@ -165,7 +226,7 @@ class MetadataImage:
             self._configs.pop(key, None)
         if record.resource_type == TOPIC_RESOURCE and record.resource_name in self.topics:
             topic = self.topics[record.resource_name]
-            self._store(topic.name, topic.topic_id, topic.leader_epochs)
+            self._store(topic.name, topic.topic_id, topic.partitions)
 
     def _feature_level(self, record: messages.FeatureLevelRecord) -> None:
         if record.feature_level > 0:
@@ -196,3 +257,7 @@ class MetadataImage:
 
     def _no_scram_credential(self, record: messages.RemoveUserScramCredentialRecord) -> None:
         self.scram_credentials.pop((record.name, record.mechanism), None)
+
+
+def _changed(before: tuple[int, ...], after: list[int] | None) -> tuple[int, ...]:
+    return before if after is None else tuple(after)

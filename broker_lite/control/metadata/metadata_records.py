@@ -6,8 +6,7 @@ is null. All these numbers fit into one byte as uvarint, so the frame has three 
 Source: MetadataRecordSerde, KIP-631.
 """
 
-from collections.abc import Iterator, Mapping
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from broker_lite.wire import DecodeError, messages
@@ -17,10 +16,13 @@ FRAME_SIZE_BYTES: Final = 3
 _INT32_BYTES: Final = 4
 
 REGISTER_BROKER: Final = 0
+UNREGISTER_BROKER: Final = 1
 TOPIC: Final = 2
 PARTITION: Final = 3
 CONFIG: Final = 4
 PARTITION_CHANGE: Final = 5
+FENCE_BROKER: Final = 7
+UNFENCE_BROKER: Final = 8
 REMOVE_TOPIC: Final = 9
 USER_SCRAM_CREDENTIAL: Final = 11
 FEATURE_LEVEL: Final = 12
@@ -32,22 +34,30 @@ REMOVE_USER_SCRAM_CREDENTIAL: Final = 22
 OLDEST_METADATA_VERSION: Final = 17
 """The lowest level that records are written for: that of Kafka 3.7-IV2, which has directory ids."""
 
+# Versions of BrokerRegistrationChangeRecord from which on it has the field.
+_CONTROLLED_SHUTDOWN_SINCE: Final = 1
+_DIRECTORIES_SINCE: Final = 2
+
 _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     REGISTER_BROKER: ((30, 4), (OLDEST_METADATA_VERSION, 3)),
+    UNREGISTER_BROKER: ((OLDEST_METADATA_VERSION, 0),),
     TOPIC: ((OLDEST_METADATA_VERSION, 0),),
     PARTITION: ((23, 2), (OLDEST_METADATA_VERSION, 1)),
     CONFIG: ((OLDEST_METADATA_VERSION, 0),),
+    PARTITION_CHANGE: ((23, 2), (OLDEST_METADATA_VERSION, 1)),
     REMOVE_TOPIC: ((OLDEST_METADATA_VERSION, 0),),
     USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
     FEATURE_LEVEL: ((OLDEST_METADATA_VERSION, 0),),
     CLIENT_QUOTA: ((OLDEST_METADATA_VERSION, 0),),
     PRODUCER_IDS: ((OLDEST_METADATA_VERSION, 0),),
-    BROKER_REGISTRATION_CHANGE: ((OLDEST_METADATA_VERSION, 0),),
     REMOVE_USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
 }
 """For each kind of record: metadata.version and the record's version from it on, newest first.
 
-Source: MetadataVersion.registerBrokerRecordVersion, partitionRecordVersion.
+Changes of a broker's registration are written in the version that their fields need instead.
+
+Source: MetadataVersion.registerBrokerRecordVersion, partitionRecordVersion,
+partitionChangeRecordVersion.
 """
 
 
@@ -58,26 +68,64 @@ class MetadataRecord(NamedTuple):
     value: Any
 
 
-class PartitionRecords(NamedTuple):
-    """The records of several partitions of a topic, which differ only in the partition's number.
-
-    A topic may get 10,000 partitions at once. Making and encoding each record separately takes ten
-    times as long.
+class Placement(NamedTuple):
+    """Where a new partition is.
 
     Attributes:
-        first: the message of the first partition.
-        indexes: the numbers of all partitions.
+        replicas: broker ids in the order of preference.
+        isr: those of the replicas that are in sync; the first one leads.
+        directories: ids of the data directories of the replicas.
     """
 
-    first: Any
-    indexes: range
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    directories: tuple[bytes, ...]
+
+
+class PartitionRecords(NamedTuple):
+    """The records of partitions that are added to one topic.
+
+    A topic may get 10,000 partitions at once, in few different places. Their records together are
+    one value, because to make and to encode each by itself takes ten times as long.
+
+    Attributes:
+        first_index: the number of the first partition; those of the others follow.
+        placements: where each of them is.
+    """
+
+    topic_id: bytes
+    first_index: int
+    placements: Sequence[Placement]
 
     def each(self) -> Iterator[MetadataRecord]:
-        """Iterate over the single records."""
-        for index in self.indexes:
-            message = copy(self.first)
-            message.partition_id = index
-            yield MetadataRecord(PARTITION, message)
+        """Return the records one by one."""
+        for index, placement in enumerate(self.placements, self.first_index):
+            yield self._record(index, placement)
+
+    def _record(self, index: int, placement: Placement) -> MetadataRecord:
+        return make(
+            PARTITION,
+            partition_id=index,
+            topic_id=self.topic_id,
+            replicas=list(placement.replicas),
+            isr=list(placement.isr),
+            leader=placement.isr[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=list(placement.directories),
+        )
+
+    def encode_each(self, metadata_version: int) -> Iterator[bytes]:
+        """Return the values of the records one by one; see encode()."""
+        heads_and_tails: dict[Placement, tuple[bytes, bytes]] = {}
+        for index, placement in enumerate(self.placements, self.first_index):
+            found = heads_and_tails.get(placement)
+            if found is None:
+                value = encode(self._record(0, placement), metadata_version)
+                # the number of the partition is the first field of the message
+                found = value[:FRAME_SIZE_BYTES], value[FRAME_SIZE_BYTES + _INT32_BYTES :]
+                heads_and_tails[placement] = found
+            yield found[0] + index.to_bytes(_INT32_BYTES, "big") + found[1]
 
 
 MetadataChange = MetadataRecord | PartitionRecords
@@ -90,11 +138,19 @@ def make(api_key: int, **fields: object) -> MetadataRecord:
 
 def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSION) -> bytes:
     """Return the value of a record of the log, in the version for a metadata.version."""
-    level = max(metadata_version, OLDEST_METADATA_VERSION)
-    versions = _WRITTEN_VERSIONS[record.api_key]
-    version = next(version for since, version in versions if level >= since)
+    version = _written_version(record, max(metadata_version, OLDEST_METADATA_VERSION))
     message = messages.metadata_record(record.api_key)
     return bytes((FRAME_VERSION, record.api_key, version)) + message.encode(record.value, version)
+
+
+def _written_version(record: MetadataRecord, level: int) -> int:
+    """Return the version in which Kafka writes a record at a metadata.version."""
+    if record.api_key == BROKER_REGISTRATION_CHANGE:
+        if record.value.log_dirs:
+            return _DIRECTORIES_SINCE
+        return _CONTROLLED_SHUTDOWN_SINCE if record.value.in_controlled_shutdown else 0
+    versions = _WRITTEN_VERSIONS[record.api_key]
+    return next(version for since, version in versions if level >= since)
 
 
 def encode_change(
@@ -103,10 +159,7 @@ def encode_change(
     """Return the values of the records of a change."""
     if isinstance(change, MetadataRecord):
         return [encode(change, metadata_version)]
-    first = encode(MetadataRecord(PARTITION, change.first), metadata_version)
-    # the partition's number is the first field of the message, so only these bytes differ
-    head, tail = first[:FRAME_SIZE_BYTES], first[FRAME_SIZE_BYTES + _INT32_BYTES :]
-    return [head + index.to_bytes(_INT32_BYTES, "big") + tail for index in change.indexes]
+    return list(change.encode_each(metadata_version))
 
 
 def decode(value: bytes | memoryview) -> MetadataRecord:

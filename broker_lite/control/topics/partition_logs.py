@@ -5,10 +5,10 @@ disk, it is made when its partition is used. If one cannot be removed, the next 
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from broker_lite.control.metadata.image import MetadataImage
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition, cause_of
 from broker_lite.log.config import LogConfig
@@ -27,6 +27,7 @@ class PartitionLogs:
     def __init__(self, image: MetadataImage, manager: LogManager, configs: TopicConfigs) -> None:
         self.configs = configs
         self.loaded: dict[tuple[str, int], Log] = {}
+        self.when_loaded: Callable[[Log], None] | None = None
         self._image = image
         self._manager = manager
         manager.offline.when_taken = self._forget
@@ -50,7 +51,10 @@ class PartitionLogs:
         except UnknownTopicOrPartition:
             self._make(topic, partition, self.configs.log_config(topic))
             log = self._manager.get(topic_name, partition)
+        self._follow(log, topic)
         self.loaded[topic_name, partition] = log
+        if self.when_loaded is not None:
+            self.when_loaded(log)
         return log
 
     def make(self, topic: Topic, partitions: Iterable[int]) -> None:
@@ -71,8 +75,56 @@ class PartitionLogs:
             partition,
             topic.topic_id,
             config,
-            leader_epoch=topic.leader_epochs[partition],
+            leader_epoch=topic.partitions[partition].leader_epoch,
         )
+
+    def moved(self, topic: Topic, partition: int, before: PartitionRegistration) -> None:
+        """Let a log go on after its partition was changed; whoever waits at it is woken.
+
+        Where the file of epochs cannot be written, the next append tries again.
+
+        Args:
+            topic: after the change.
+            partition: its index.
+            before: the partition before the change.
+        """
+        if topic.partitions[partition].leader_epoch != before.leader_epoch:
+            try:
+                epoch = topic.partitions[partition].leader_epoch
+                self._manager.become_leader(topic.name, partition, epoch)
+            except UnknownTopicOrPartition:
+                pass  # Its log was not made yet, and begins with this epoch when it is.
+            except KafkaStorageError as error:
+                _log.error(
+                    "leader epoch not written topic=%s-%d reason=%s",
+                    *(topic.name, partition, cause_of(error)),
+                )
+        log = self.loaded.get((topic.name, partition))
+        if log is not None:
+            self._follow(log, topic)
+            log.visibility.wake()
+
+    def _follow(self, log: Log, topic: Topic) -> None:
+        """Note in a log what each request asks for: who leads, and whether enough replicas do."""
+        partition = topic.partitions[log.partition]
+        log.leader_id = partition.leader
+        min_isr = min(self.configs.of(topic).min_insync_replicas, len(partition.replicas))
+        log.lacks_replicas = len(partition.isr) < min_isr
+
+    def truncate(self, topic_name: str, partition: int, offset: int) -> int:
+        """Cut the end of a log; who waits at it is woken, and finds the log loaded anew.
+
+        Returns:
+            How many offsets were cut off.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+            KafkaStorageError: the files are cut in part.
+
+        See: C-52.
+        """
+        self.loaded.pop((topic_name, partition), None)
+        return self._manager.truncate(topic_name, partition, offset)
 
     def remove(self, topic: Topic) -> None:
         """Remove the logs of a deleted topic; requests that wait at them are woken.
@@ -92,3 +144,7 @@ class PartitionLogs:
         self.configs.forget(topic.name)
         config = self.configs.log_config(topic)
         self._manager.update_config(topic.name, topic.partition_count, config)
+        for partition in range(topic.partition_count):
+            log = self.loaded.get((topic.name, partition))
+            if log is not None:
+                self._follow(log, topic)

@@ -6,12 +6,16 @@ are in Kafka's order, because a request with two errors gets the first one.
 Source: ReplicationControlManager (createTopic, createPartitions), ControllerApis.
 """
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
+from broker_lite.control.metadata.metadata_records import Placement
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.metadata.topic_names import check_topic_name
+from broker_lite.control.topics.placing import Placer
 from broker_lite.errors import (
     InvalidConfig,
     InvalidPartitions,
@@ -24,7 +28,6 @@ from broker_lite.errors import (
     UnknownTopicOrPartition,
 )
 from broker_lite.log.files.names import METADATA_TOPIC
-from broker_lite.settings import Settings
 
 USE_DEFAULT: Final = -1
 PARTITIONS_PER_REQUEST_MAX: Final = 10_000
@@ -49,26 +52,37 @@ class NewTopic(NamedTuple):
 
 
 class TopicPlan(NamedTuple):
-    """A checked topic, ready to be created."""
+    """A topic that may be created as it stands here.
+
+    Args:
+        placements: where each partition goes.
+    """
 
     name: str
-    partition_count: int
-    replication_factor: int
+    placements: Sequence[Placement]
     overrides: Mapping[str, str]
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions it is going to have."""
+        return len(self.placements)
+
+    @property
+    def replication_factor(self) -> int:
+        """How many replicas each of its partitions is going to have."""
+        return len(self.placements[0].replicas)
 
 
 class Defaults(NamedTuple):
-    """The default numbers for a request without numbers, and the registered brokers."""
+    """What a request without numbers gets, and how the replicas are placed.
+
+    Args:
+        chance: where the first replicas are placed.
+    """
 
     partition_count: int
     replication_factor: int
-    broker_ids: frozenset[int]
-
-    @classmethod
-    def of(cls, settings: Settings, node_id: int) -> "Defaults":
-        """Make the defaults for a cluster of one broker."""
-        factor = settings.default_replication_factor
-        return cls(settings.num_partitions, factor, frozenset((node_id,)))
+    chance: random.Random
 
 
 def plan_topic(
@@ -94,10 +108,70 @@ def plan_topic(
     overrides = _overrides(new.configs)
     check_configs(overrides)
     if new.assignments:
-        count, factor = _assigned(new, defaults.broker_ids)
+        placements = _assigned(new, image.brokers)
     else:
         count, factor = _numbers(new, defaults)
-    return TopicPlan(new.name, count, factor, overrides)
+        try:
+            placements = _placed(image.brokers, count, factor, defaults.chance)
+        except InvalidReplicationFactor as error:
+            raise InvalidReplicationFactor(
+                f"Unable to replicate the partition {factor} time(s): {error.message}"
+            ) from None
+    return TopicPlan(new.name, placements, overrides)
+
+
+def _placed(
+    brokers: BrokerRegistrations, count: int, replication_factor: int, chance: random.Random
+) -> list[Placement]:
+    """Place partitions that nobody has assigned.
+
+    Raises:
+        InvalidReplicationFactor: there are not so many brokers, or none of them may lead.
+
+    Rule: P-103.
+    See: C-01, C-02.
+    """
+    usable = brokers.usable()
+    placer = Placer(usable, chance=chance)
+    placer.check(replication_factor)
+    if len(usable) == 1:  # nothing to choose: a topic may get 10,000 partitions at once
+        return [_placement(brokers, (usable[0].node_id,))] * count
+    known: dict[tuple[int, ...], Placement] = {}
+    placements = []
+    for _ in range(count):
+        replicas = placer.place(replication_factor)
+        placement = known.get(replicas)
+        if placement is None:
+            placement = known[replicas] = _placement(brokers, replicas)
+        placements.append(placement)
+    return placements
+
+
+def _assigned_placement(
+    brokers: BrokerRegistrations, index: int, replicas: Sequence[int]
+) -> Placement:
+    """Return the placement of a partition whose replicas somebody has chosen.
+
+    Raises:
+        InvalidReplicaAssignment: none of the brokers may lead.
+
+    Rule: C-03 (ReplicationControlManager.createTopic).
+    """
+    placement = _placement(brokers, tuple(replicas))
+    if not placement.isr:
+        raise InvalidReplicaAssignment(
+            f"All brokers specified in the manual partition assignment for partition {index} are "
+            "fenced or in controlled shutdown."
+        )
+    return placement
+
+
+def _placement(brokers: BrokerRegistrations, replicas: tuple[int, ...]) -> Placement:
+    return Placement(
+        replicas,
+        tuple(filter(brokers.is_active, replicas)),
+        tuple(map(brokers.default_directory, replicas)),
+    )
 
 
 def _overrides(configs: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
@@ -124,20 +198,11 @@ def _numbers(new: NewTopic, defaults: Defaults) -> tuple[int, int]:
         raise InvalidPartitions("Number of partitions was set to an invalid non-positive value.")
     count = defaults.partition_count if new.partition_count == USE_DEFAULT else new.partition_count
     factor = new.replication_factor
-    if factor == USE_DEFAULT:
-        factor = defaults.replication_factor
-    broker_count = len(defaults.broker_ids)
-    if factor > broker_count:
-        raise InvalidReplicationFactor(
-            f"Unable to replicate the partition {factor} time(s): The target replication factor "
-            f"of {factor} cannot be reached because only {broker_count} broker(s) are registered "
-            "or some brokers have all their log directories cordoned."
-        )
-    return count, factor
+    return count, defaults.replication_factor if factor == USE_DEFAULT else factor
 
 
-def _assigned(new: NewTopic, broker_ids: frozenset[int]) -> tuple[int, int]:
-    """Return partition count and replication factor of a manual assignment.
+def _assigned(new: NewTopic, brokers: BrokerRegistrations) -> list[Placement]:
+    """Return the placement of each partition of a manual assignment.
 
     Rule: P-104.
     """
@@ -149,33 +214,32 @@ def _assigned(new: NewTopic, broker_ids: frozenset[int]) -> tuple[int, int]:
         raise InvalidRequest(
             "A manual partition assignment was specified, but numPartitions was not set to -1."
         )
-    indexes: set[int] = set()
+    assigned: dict[int, Placement] = {}
     factor: int | None = None
     for index, replicas in new.assignments:
-        if index in indexes:
+        if index in assigned:
             raise InvalidReplicaAssignment(
                 f"Found multiple manual partition assignments for partition {index}"
             )
-        indexes.add(index)
-        check_assignment(replicas, factor, broker_ids)
+        check_assignment(replicas, factor, brokers)
+        assigned[index] = _assigned_placement(brokers, index, replicas)
         factor = len(replicas)
-    if indexes != set(range(len(indexes))):
+    if assigned.keys() != set(range(len(assigned))):
         raise InvalidReplicaAssignment(
             "partitions should be a consecutive 0-based integer sequence"
         )
-    assert factor is not None
-    return len(indexes), factor
+    return [assigned[index] for index in range(len(assigned))]
 
 
 def check_assignment(
-    replicas: Sequence[int], replication_factor: int | None, broker_ids: frozenset[int]
+    replicas: Sequence[int], replication_factor: int | None, brokers: BrokerRegistrations
 ) -> None:
     """Check the replicas given for one partition.
 
     Args:
         replicas: broker ids in the order of preference.
-        replication_factor: how many replicas there must be, None for any number.
-        broker_ids: the registered brokers.
+        replication_factor: how many there must be, None if any number will do.
+        brokers: those of the cluster.
 
     Raises:
         InvalidReplicaAssignment: the replicas are not valid; the error has Kafka's text.
@@ -188,7 +252,7 @@ def check_assignment(
         )
     previous = None
     for broker_id in sorted(replicas):
-        if broker_id not in broker_ids:
+        if broker_id not in brokers.by_id:
             raise InvalidReplicaAssignment(
                 f"The manual partition assignment includes broker {broker_id}, but no such "
                 "broker is registered."
@@ -206,25 +270,29 @@ def check_assignment(
         )
 
 
-def check_growth(
-    topic: Topic | None,
+def plan_growth(
+    image: MetadataImage,
+    name: str,
     count: int,
     assignments: Sequence[Sequence[int]] | None,
-    broker_ids: frozenset[int],
-) -> Topic:
-    """Check that a topic may have this many partitions from now on.
+    chance: random.Random,
+) -> "GrowthPlan":
+    """Check that a topic may have this many partitions from now on, and place those added.
 
     Args:
-        topic: None if it does not exist.
+        image: of the cluster.
+        name: of the topic.
         count: the new total.
         assignments: the replicas of each added partition, None to let the broker choose.
-        broker_ids: the registered brokers.
+        chance: as in Defaults.
 
     Raises:
-        UnknownTopicOrPartition, InvalidPartitions, InvalidReplicaAssignment: see the rules.
+        UnknownTopicOrPartition, InvalidPartitions, InvalidReplicaAssignment,
+        InvalidReplicationFactor: see the rules.
 
     Rule: P-111 (ReplicationControlManager.createPartitions).
     """
+    topic = image.topics.get(name)
     if topic is None:
         raise UnknownTopicOrPartition
     if count == topic.partition_count:
@@ -235,15 +303,26 @@ def check_growth(
             f"{count} would not be an increase."
         )
     added = count - topic.partition_count
-    if assignments is not None:
-        if len(assignments) != added:
-            raise InvalidReplicaAssignment(
-                f"Attempted to add {added} additional partition(s), but only {len(assignments)} "
-                "assignment(s) were specified."
-            )
-        for replicas in assignments:
-            check_assignment(replicas, 1, broker_ids)
-    return topic
+    factor = len(topic.partitions[0].replicas)
+    if assignments is None:
+        return GrowthPlan(topic, _placed(image.brokers, added, factor, chance))
+    if len(assignments) != added:
+        raise InvalidReplicaAssignment(
+            f"Attempted to add {added} additional partition(s), but only {len(assignments)} "
+            "assignment(s) were specified."
+        )
+    placements = []
+    for index, replicas in enumerate(assignments, topic.partition_count):
+        check_assignment(replicas, factor, image.brokers)
+        placements.append(_assigned_placement(image.brokers, index, replicas))
+    return GrowthPlan(topic, placements)
+
+
+class GrowthPlan(NamedTuple):
+    """A topic that may get more partitions, and where they go."""
+
+    topic: Topic
+    placements: Sequence[Placement]
 
 
 def check_partition_total(counts: Sequence[int]) -> None:

@@ -7,6 +7,7 @@ Rule: G-102 to G-104.
 See: G-101.
 """
 
+from collections.abc import Container
 from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
@@ -67,17 +68,29 @@ class GroupAdmin:
         return response
 
     def describe_groups(
-        self, request: messages.DescribeGroupsRequest, version: int
+        self, request: messages.DescribeGroupsRequest, version: int, foreign: Container[str] = ()
     ) -> messages.DescribeGroupsResponse:
         """Answer a DescribeGroups, which describes classic groups only.
 
         The caller adds the authorized operations.
 
+        Args:
+            request: the decoded message.
+            version: of the request.
+            foreign: those of its groups that another broker coordinates.
+
         Rule: G-103.
+        See: C-60.
         """
         message = messages.DescribeGroupsResponse
         response = message()
         for group_id in few_repeats(request.groups):
+            if group_id in foreign:
+                error_code = ErrorCode.NOT_COORDINATOR
+                response.groups.append(
+                    message.DescribedGroup(group_id=group_id, error_code=error_code)
+                )
+                continue
             group = self._registry.groups.get(group_id)
             if isinstance(group, ClassicGroup):
                 response.groups.append(group.describe())
@@ -92,22 +105,28 @@ class GroupAdmin:
         return response
 
     def describe_consumer_groups(
-        self, request: messages.ConsumerGroupDescribeRequest
+        self, request: messages.ConsumerGroupDescribeRequest, foreign: Container[str] = ()
     ) -> messages.ConsumerGroupDescribeResponse:
         """Answer a ConsumerGroupDescribe.
 
-        See: G-101.
+        Args:
+            request: the decoded message.
+            foreign: those of its groups that another broker coordinates.
+
+        See: G-101, C-60.
         """
         message = messages.ConsumerGroupDescribeResponse
         response = message()
         for group_id in few_repeats(request.group_ids):
             group = self._registry.groups.get(group_id)
-            if isinstance(group, ConsumerGroup):
+            if isinstance(group, ConsumerGroup) and group_id not in foreign:
                 response.groups.append(describe_consumer(group))
                 continue
             described = message.DescribedGroup(group_id=group_id)
             if not group_id:
                 described.error_code = ErrorCode.INVALID_GROUP_ID
+            elif group_id in foreign:
+                described.error_code = ErrorCode.NOT_COORDINATOR
             else:
                 described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
                 described.error_message = _missing(group_id, group is not None, _CONSUMER)
@@ -115,15 +134,20 @@ class GroupAdmin:
         return response
 
     def delete_groups(
-        self, request: messages.DeleteGroupsRequest
+        self, request: messages.DeleteGroupsRequest, foreign: Container[str] = ()
     ) -> tuple[messages.DeleteGroupsResponse, GroupEffects]:
         """Answer a DeleteGroups; an id that is named twice is answered once.
+
+        Args:
+            request: the decoded message.
+            foreign: those of its groups that another broker coordinates.
 
         Returns:
             The response, and the effects of each deleted group. If the records of a group cannot be
             written, the caller changes the group's result in the response.
 
         Rule: G-104.
+        See: C-60.
         """
         message = messages.DeleteGroupsResponse
         response = message()
@@ -132,7 +156,9 @@ class GroupAdmin:
             result = message.DeletableGroupResult(group_id=group_id)
             response.results.append(result)
             group = self._registry.groups.get(group_id)
-            if group is None:
+            if group_id in foreign:
+                result.error_code = ErrorCode.NOT_COORDINATOR
+            elif group is None:
                 result.error_code = ErrorCode.GROUP_ID_NOT_FOUND
             elif not is_empty(group):
                 result.error_code = ErrorCode.NON_EMPTY_GROUP

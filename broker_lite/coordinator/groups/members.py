@@ -61,7 +61,7 @@ class GroupMembers:
         if refusal is not None:
             effects.reply(caller.token, refusal)
             return effects
-        group = self._registry.find(request.group_id)
+        group = self._registry.find(request.group_id, caller)
         if isinstance(group, ConsumerGroup):
             if not is_empty(group):
                 classic = migration_join.join(group, request, caller, effects, now_ms)
@@ -107,7 +107,7 @@ class GroupMembers:
         if error_code is not None:
             refuse_sync(effects, caller, error_code)
             return effects
-        group = self._registry.find(request.group_id)
+        group = self._registry.find(request.group_id, caller)
         if group is None:
             refuse_sync(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
@@ -125,7 +125,7 @@ class GroupMembers:
         if not request.group_id:
             answer_heartbeat(effects, caller, ErrorCode.INVALID_GROUP_ID)
             return effects
-        group = self._registry.find(request.group_id)
+        group = self._registry.find(request.group_id, caller)
         if group is None:
             answer_heartbeat(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
@@ -140,7 +140,7 @@ class GroupMembers:
         See: G-55, G-56, G-111.
         """
         effects = Effects()
-        group = self._registry.find(request.group_id) if request.group_id else None
+        group = self._registry.find(request.group_id, caller) if request.group_id else None
         if group is None:
             refuse_leave(request, effects, caller)
         elif isinstance(group, ConsumerGroup):
@@ -166,7 +166,7 @@ class GroupMembers:
         except BrokerError as error:
             _refuse_consumer(effects, caller, error.code, error.message)
             return effects
-        group = registry.find(request.group_id)
+        group = registry.find(request.group_id, caller)
         if isinstance(group, ConsumerGroup):
             consumer_heartbeat.handle(group, request, caller, effects, now_ms)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):

@@ -74,7 +74,10 @@ class GroupReplay:
             self._consumer(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
-        """Start the timers of a loaded partition's groups, and drop offsets of missing topics."""
+        """Start the timers of a loaded partition's groups, and drop offsets of missing topics.
+
+        Rule: C-64 (GroupMetadataManager.onLoaded).
+        """
         started: GroupEffects = []
         groups = self._registry.groups
         met = self._met.pop(partition, {})
@@ -89,17 +92,20 @@ class GroupReplay:
             started += self._removals.delete_missing_topics(group.group_id)
         return started
 
-    def unload(self, partition: int) -> list[Reply]:
-        """Forget the groups of a partition.
+    def unload(self, *partitions: int) -> list[Reply]:
+        """Forget the groups of partitions, with their timers.
 
         Returns:
             The responses to the open requests of their members: NOT_COORDINATOR, so that clients
             look for the coordinator and retry.
+
+        See: C-63 (GroupMetadataManager.onUnloaded).
         """
-        self._met.pop(partition, None)
-        groups = self._registry.groups_in(partition)
+        for partition in partitions:
+            self._met.pop(partition, None)
+        groups = self._registry.groups_in(*partitions)
         replies = self._remove(groups)
-        self._registry.offsets.forget(partition, {group.group_id for group in groups})
+        self._registry.offsets.forget(partitions, {group.group_id for group in groups})
         return replies
 
     def unload_all(self) -> list[Reply]:

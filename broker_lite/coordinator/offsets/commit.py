@@ -75,7 +75,7 @@ class OffsetCommits:
         results = _Results()
         known = self._known(request, results, by_id=caller.version >= _COMMIT_BY_ID)
         if known:
-            error_code = self._check(request, known, caller.version, now_ms)
+            error_code = self._check(request, known, caller, now_ms)
             if error_code is not None:
                 _refuse(known, results, error_code)
             else:
@@ -87,6 +87,17 @@ class OffsetCommits:
                     put(group_id, name, partition, committed)
         effects.reply(caller.token, _response(results))
         return effects
+
+    def refuse(
+        self, request: messages.OffsetCommitRequest, version: int, error_code: ErrorCode
+    ) -> messages.OffsetCommitResponse:
+        """Answer an OffsetCommit with an error for every partition that exists.
+
+        See: G-60 (GroupCoordinatorService.commitOffsets).
+        """
+        results = _Results()
+        _refuse(self._known(request, results, by_id=version >= _COMMIT_BY_ID), results, error_code)
+        return _response(results)
 
     def commit_transactional(
         self, request: messages.TxnOffsetCommitRequest, caller: Caller, now_ms: int
@@ -100,7 +111,7 @@ class OffsetCommits:
         results = _Results()
         known = self._known(request, results, by_id=caller.version >= _TXN_COMMIT_BY_ID)
         if known:
-            error_code = self._check_transactional(request, known, caller.version)
+            error_code = self._check_transactional(request, known, caller)
             if error_code is not None:
                 _refuse(known, results, error_code)
             else:
@@ -171,14 +182,15 @@ class OffsetCommits:
         return known
 
     def _check(
-        self, request: messages.OffsetCommitRequest, known: Known, version: int, now_ms: int
+        self, request: messages.OffsetCommitRequest, known: Known, caller: Caller, now_ms: int
     ) -> ErrorCode | None:
         """Return the error if the group refuses a commit, None if it accepts it.
 
         Rule: G-61 (OffsetMetadataManager.validateOffsetCommit).
-        See: G-62, G-63, G-30.
+        See: G-62, G-63, G-30, C-60.
         """
-        if not self._registry.is_available():
+        version = caller.version
+        if not self._registry.is_coordinated(caller):
             return ErrorCode.NOT_COORDINATOR
         group = self._registry.groups.get(request.group_id)
         if group is None:
@@ -223,15 +235,18 @@ class OffsetCommits:
         return True
 
     def _check_transactional(
-        self, request: messages.TxnOffsetCommitRequest, known: Known, version: int
+        self, request: messages.TxnOffsetCommitRequest, known: Known, caller: Caller
     ) -> ErrorCode | None:
         """Return the error if the group refuses a commit within a transaction, else None.
 
         Rule: T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
-        See: T-40.
+        See: T-40, C-60.
         """
+        version = caller.version
         if not request.group_id or is_too_long(request.group_id):
             return ErrorCode.INVALID_GROUP_ID
+        if not caller.is_coordinator:
+            return ErrorCode.NOT_COORDINATOR
         generation = request.generation_id_or_member_epoch
         group = self._registry.groups.get(request.group_id)
         if group is None:

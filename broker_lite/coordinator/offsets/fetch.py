@@ -5,6 +5,7 @@ converted into a group of v8, and the response back, so that the rules are imple
 unknown group or partition is no error: its offset is -1.
 """
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Final, cast
 
 from broker_lite.coordinator.committed_offsets import GroupOffsets, TopicPartition
@@ -37,19 +38,28 @@ class OffsetFetches:
         self._registry = registry
 
     def fetch(
-        self, request: messages.OffsetFetchRequest, version: int
+        self, request: messages.OffsetFetchRequest, version: int, foreign: Container[str] = ()
     ) -> messages.OffsetFetchResponse:
         """Answer an OffsetFetch.
 
+        Args:
+            request: the decoded message.
+            version: of the request.
+            foreign: those of its groups that another broker coordinates; none before v8.
+
         Rule: G-67, G-68, G-70, G-71.
-        See: G-69.
+        See: G-69, C-60.
         """
         stable = request.require_stable
         if version >= _SEVERAL_GROUPS:
             by_id = version >= _BY_ID
             return messages.OffsetFetchResponse(
                 groups=[
-                    _GroupFetch(self._registry, asked, by_id=by_id, require_stable=stable).run()
+                    _foreign_group(asked.group_id)
+                    if asked.group_id in foreign
+                    else _GroupFetch(
+                        self._registry, asked, by_id=by_id, require_stable=stable
+                    ).run()
                     for asked in few_repeats(request.groups, _whole_group)
                 ]
             )
@@ -102,6 +112,13 @@ class OffsetFetches:
 def _whole_group(asked: "messages.OffsetFetchRequest.OffsetFetchRequestGroup") -> str | None:
     """Return the group id if all offsets are asked for: a short request with a long response."""
     return asked.group_id if asked.topics is None else None
+
+
+def _foreign_group(group_id: str) -> "messages.OffsetFetchResponse.OffsetFetchResponseGroup":
+    """Return the response for a group that another broker coordinates."""
+    error_code = ErrorCode.NOT_COORDINATOR
+    group = messages.OffsetFetchResponse.OffsetFetchResponseGroup
+    return group(group_id=group_id, error_code=error_code)
 
 
 class _GroupFetch:

@@ -45,7 +45,7 @@ class OffsetRemovals:
         effects = Effects()
         response = messages.OffsetDeleteResponse()
         registry = self._registry
-        group = registry.find(request.group_id) if request.group_id else None
+        group = registry.find(request.group_id, caller) if request.group_id else None
         error_code = _check_delete(group, request.group_id)
         if error_code is not None:
             response.error_code = error_code
@@ -106,14 +106,21 @@ class OffsetRemovals:
             self._remove(group_id, topic, partition, effects)
         return in_batches(group_id, effects)
 
-    def expire(self, now_ms: int) -> GroupEffects:
+    def expire(self, now_ms: int, is_due: Callable[[str], bool] = lambda _: True) -> GroupEffects:
         """Remove expired offsets, and then empty groups without offsets.
 
+        Args:
+            now_ms: the current time.
+            is_due: tells whether a group is searched now.
+
         Rule: G-74 (GroupCoordinatorShard.cleanupGroupMetadata).
+        See: C-66.
         """
         expired: GroupEffects = []
         registry = self._registry
         for group_id, group in list(registry.groups.items()):
+            if not is_due(group_id):
+                continue
             effects = Effects()
             offsets = registry.offsets.of(group_id)
             if offsets is not None:

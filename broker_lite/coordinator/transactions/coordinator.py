@@ -123,6 +123,17 @@ class TransactionCoordinator:
 
     # -- requests
 
+    def refused_init(self, transactional_id: str, timeout_ms: int) -> ErrorCode | None:
+        """Return the error of an InitProducerId that does not depend on the id's state, else None.
+
+        See: T-14, T-16.
+        """
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if not 0 < timeout_ms <= self._settings.timeout_max_ms:
+            return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+        return None
+
     def init_producer_id(
         self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, now_ms: int
     ) -> Outcome:
@@ -142,12 +153,11 @@ class TransactionCoordinator:
         Rule: T-16 to T-18, T-27 (TransactionCoordinator.handleInitProducerId).
         See: T-14, T-19 to T-25.
         """
-        if not transactional_id:
-            return Outcome(ErrorCode.INVALID_REQUEST)
+        refusal = self.refused_init(transactional_id, timeout_ms)
+        if refusal is not None:
+            return Outcome(refusal)
         if len(transactional_id.encode()) > _ID_BYTES_MAX:
             return Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
-        if not 0 < timeout_ms <= self._settings.timeout_max_ms:
-            return Outcome(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
         transaction = self._transactions.get(transactional_id)
         if transaction is None:
             transaction = Transaction(
@@ -247,8 +257,7 @@ class TransactionCoordinator:
 
         See: T-05 (TransactionMarkerChannelManager.writeTxnCompletion).
         """
-        transaction = self._transactions[transactional_id]
-        return self._outcome(transaction.completed(now_ms=now_ms))
+        return self._outcome(self._transactions[transactional_id].completed(now_ms=now_ms))
 
     def _known(self, transactional_id: str) -> Transaction | ErrorCode:
         if not transactional_id:
@@ -377,9 +386,8 @@ def _producer(transaction: Transaction) -> Producer:
 
 
 def _next_producer(transaction: Transaction) -> Producer:
-    if transaction.next_producer_id != NO_PRODUCER_ID:
-        return transaction.next_producer_id, 0
-    return _producer(transaction)
+    next_id = transaction.next_producer_id
+    return _producer(transaction) if next_id == NO_PRODUCER_ID else (next_id, 0)
 
 
 def _ending(transaction: Transaction) -> Ending:

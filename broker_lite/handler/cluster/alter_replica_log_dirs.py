@@ -46,4 +46,6 @@ def _there(context: HandlerContext, name: str, index: int) -> ErrorCode:
     topic = context.cluster.topics.get(name)
     if topic is None or not 0 <= index < topic.partition_count:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if context.node_id not in topic.partitions[index].replicas:
+        return ErrorCode.REPLICA_NOT_AVAILABLE
     return ErrorCode.NONE

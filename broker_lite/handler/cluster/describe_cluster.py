@@ -1,13 +1,14 @@
 """DescribeCluster (60): the cluster's id and its brokers (KIP-700).
 
-- v1 asks for brokers or controllers (KIP-919); this endpoint is a broker's.
-- v2 says which brokers are fenced (KIP-1073); no broker is ever fenced here.
+- v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
+- v2 tells which brokers are fenced, and leaves them out unless it is asked for them (KIP-1073).
 
 Not done: controllers. In Kafka they have an endpoint of their own, which does not exist here.
 """
 
 from typing import Final
 
+from broker_lite.control.metadata.brokers import BrokerRegistration
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, if_asked
 from broker_lite.handler.codec import decode, encode
@@ -19,7 +20,7 @@ _CONTROLLERS: Final = 2
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Describe the one broker, with the address of the client's listener.
+    """Describe the brokers, by the addresses of the client's listener.
 
     Rule: P-140.
     See: P-75.
@@ -33,18 +34,38 @@ def _describe(
     context: HandlerContext, body: messages.DescribeClusterRequest
 ) -> messages.DescribeClusterResponse:
     cluster = context.cluster
-    host, port = context.advertised_address()
-    broker = messages.DescribeClusterResponse.DescribeClusterBroker(
-        broker_id=cluster.node_id, host=host, port=port, rack=cluster.rack
-    )
-    return messages.DescribeClusterResponse(
+    types = messages.DescribeClusterResponse
+    brokers = [one for _, one in sorted(cluster.brokers.by_id.items())]
+    if not body.include_fenced_brokers:
+        brokers = list(cluster.brokers.alive())
+    return types(
         cluster_id=cluster.cluster_id,
-        controller_id=cluster.node_id,
-        brokers=[broker],
+        controller_id=cluster.controller_id,
+        brokers=[
+            types.DescribeClusterBroker(
+                broker_id=one.node_id,
+                host=address[0],
+                port=address[1],
+                rack=one.rack,
+                is_fenced=one.is_fenced,
+            )
+            for one in brokers
+            if (address := _address(context, one)) is not None
+        ],
         cluster_authorized_operations=if_asked(
             body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
         ),
     )
+
+
+def _address(context: HandlerContext, broker: BrokerRegistration) -> tuple[str, int] | None:
+    """Return where the client reaches a broker; of one that is gone, where it was last."""
+    address = context.address_of(broker.node_id)
+    if address is None:
+        name = context.listener.name
+        last = (one for one in broker.endpoints if one.name == name)
+        address = next(((one.host, one.port) for one in last), None)
+    return address
 
 
 def _refuse(body: messages.DescribeClusterRequest) -> messages.DescribeClusterResponse:

@@ -4,6 +4,7 @@
   cordoned (KIP-1066), which it never is.
 
 Sizes are those of the .log files. A partition that is not in use is measured without loading it.
+The brokers of the process share the files of a partition; each tells of its own replicas.
 
 Not done: more than one directory, and partitions that move between them (is_future_key).
 """
@@ -24,9 +25,9 @@ _UNKNOWN_BYTES: Final = -1
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Answer how much of the one data directory each partition takes.
+    """Answer how much of the one data directory each partition of this broker takes.
 
-    Rule: P-141.
+    Rule: P-141 (ReplicaManager.describeLogDirs).
     """
     body = decode(messages.DescribeLogDirsRequest, request)
     cluster = context.cluster
@@ -36,7 +37,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     async for topic, indexes in in_turns(asked.items()):
         partitions: list[Any] = []
         async for index in in_turns(indexes):
-            partitions += _measure(cluster, topic, index)
+            if cluster.has_replica(topic, index, context.node_id):
+                partitions += _measure(cluster, topic, index)
         if partitions:
             result.topics.append(types.DescribeLogDirsTopic(name=topic, partitions=partitions))
     if request.api_version >= _VOLUME_SINCE:
@@ -56,10 +58,7 @@ async def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str
 
 
 def _measure(cluster: Cluster, topic: str, index: int) -> Iterator[Any]:
-    """Yield the size of one partition; nothing if it does not exist or cannot be read."""
-    known = cluster.topics.get(topic)
-    if known is None or not 0 <= index < known.partition_count:
-        return
+    """Yield the size of one partition; nothing if it cannot be read."""
     try:
         size_bytes = cluster.logs.size_bytes(topic, index)
     except UnknownTopicOrPartition:

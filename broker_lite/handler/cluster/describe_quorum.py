@@ -2,7 +2,12 @@
 
 - v1 adds timestamps (KIP-836); v2 error messages, directory ids and addresses (KIP-853).
 
-Not done: other voters and observers, because there are none.
+The one voter is the first broker, in whose data directory the metadata log is. The other brokers
+that are alive are observers: they read this log. A cluster of one combined node and some brokers
+answers the same. The others are not voters, because no majority is needed: the metadata is there as
+long as the process is, whichever of its brokers are down.
+
+Not done: other voters.
 
 A difference to Kafka: the answer to DescribeQuorum has no address of the voter, because there is
 no listener for controllers.
@@ -23,7 +28,7 @@ _NOT_HERE: Final = "This server does not host this topic-partition."
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Answer that this node is the leader and the only voter.
+    """Answer that the first broker is the leader and the only voter, and the others observe.
 
     Rule: P-149 (KafkaRaftClient.handleDescribeQuorumRequest).
     """
@@ -58,19 +63,23 @@ def _told(context: HandlerContext, version: int) -> "messages.DescribeQuorumResp
     cluster = context.cluster
     end_offset = cluster.features_epoch + 1
     now_ms = context.clock.now_ms() if version >= _TIMES_SINCE else -1
+
+    def replica(node_id: int) -> "messages.DescribeQuorumResponse.ReplicaState":
+        return types.ReplicaState(
+            replica_id=node_id,
+            log_end_offset=end_offset,
+            last_fetch_timestamp=now_ms,
+            last_caught_up_timestamp=now_ms,
+        )
+
+    observers = [one.node_id for one in cluster.brokers.alive() if one.node_id != cluster.node_id]
     return types.PartitionData(
         partition_index=0,
         leader_id=cluster.node_id,
         leader_epoch=cluster.metadata_leader_epoch,
         high_watermark=end_offset,
-        current_voters=[
-            types.ReplicaState(
-                replica_id=cluster.node_id,
-                log_end_offset=end_offset,
-                last_fetch_timestamp=now_ms,
-                last_caught_up_timestamp=now_ms,
-            )
-        ],
+        current_voters=[replica(cluster.node_id)],
+        observers=list(map(replica, observers)),
     )
 
 

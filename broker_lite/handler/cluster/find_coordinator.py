@@ -1,4 +1,4 @@
-"""FindCoordinator (10): the broker that manages a group or a transactional id: always this one.
+"""FindCoordinator (10): which broker has a group or a transactional id.
 
 - v1 has transactional ids and error_message; v4 takes several keys (KIP-699); v5 knows
   TRANSACTION_ABORTABLE (KIP-890); v6 has share groups (KIP-932).
@@ -14,6 +14,7 @@ Not done: share groups, which this broker does not have. They are answered with 
 """
 
 import logging
+from functools import partial
 from typing import Final
 
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -52,29 +53,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: G-20 to G-23.
     """
     body = decode(messages.FindCoordinatorRequest, request)
-    try:
-        _make_topic(context, body.key_type)
-        node, error_code = (context.cluster.node_id, *context.advertised_address()), ErrorCode.NONE
-    except BrokerError as error:
-        node, error_code = _NO_NODE, error.code
+    find = partial(_find, context, body.key_type, _topic_error(context, body.key_type))
     if request.api_version >= _SEVERAL_KEYS_SINCE:
-        coordinator = messages.FindCoordinatorResponse.Coordinator
-        is_odd = error_code is ErrorCode.INVALID_REQUEST and body.key_type != _SHARE_TYPE
-        text = _MESSAGES[error_code] if is_odd else ""
         response = messages.FindCoordinatorResponse(
             coordinators=[
-                coordinator(
-                    key=key,
-                    node_id=node[0],
-                    host=node[1],
-                    port=node[2],
-                    error_code=error_code,
-                    error_message=text,
-                )
-                for key in body.coordinator_keys
+                _coordinator(key, *find(key), body.key_type) for key in body.coordinator_keys
             ]
         )
     else:
+        node, error_code = find(body.key)
         response = messages.FindCoordinatorResponse(
             node_id=node[0],
             host=node[1],
@@ -83,6 +70,47 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             error_message=_MESSAGES[error_code],
         )
     return encode(messages.FindCoordinatorResponse, response, request)
+
+
+def _topic_error(context: HandlerContext, key_type: int) -> ErrorCode:
+    try:
+        _make_topic(context, key_type)
+    except BrokerError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
+def _find(
+    context: HandlerContext, key_type: int, error_code: ErrorCode, key: str
+) -> tuple[tuple[int, str, int], ErrorCode]:
+    """Return id and address of the broker that leads the key's partition.
+
+    Rule: G-21, C-62 (KafkaApis.getCoordinator).
+    """
+    if error_code:
+        return _NO_NODE, error_code
+    topic = context.cluster.topics[_TOPICS[key_type]]
+    states = (context.groups, context.transactions)[key_type]
+    leader = topic.partitions[states.topic.partition_of(key)].leader
+    address = context.address_of(leader)
+    broker = context.cluster.brokers.by_id.get(leader)
+    if address is None or broker is None or broker.is_fenced:
+        return _NO_NODE, ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return (leader, *address), ErrorCode.NONE
+
+
+def _coordinator(
+    key: str, node: tuple[int, str, int], error_code: ErrorCode, key_type: int
+) -> "messages.FindCoordinatorResponse.Coordinator":
+    is_odd = error_code is ErrorCode.INVALID_REQUEST and key_type != _SHARE_TYPE
+    return messages.FindCoordinatorResponse.Coordinator(
+        key=key,
+        node_id=node[0],
+        host=node[1],
+        port=node[2],
+        error_code=error_code,
+        error_message=_MESSAGES[error_code] if is_odd else "",
+    )
 
 
 def _make_topic(context: HandlerContext, key_type: int) -> None:

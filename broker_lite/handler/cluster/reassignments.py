@@ -2,82 +2,126 @@
 
 - AlterPartitionReassignments: v1 adds allow_replication_factor_change.
 
-With one broker, a partition can be reassigned only to the broker where it is, which is done at
-once. So there is never a reassignment to list or to cancel.
+A reassignment to brokers that are alive is complete when its request is answered. So it is listed,
+and can be cancelled, only while one of its new brokers is gone or the partition has no leader.
 
 Not done: timeout_ms, because the answer waits for nothing.
 """
 
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Alteration
+from broker_lite.control.cluster.reassigning import is_in_progress, plan_reassignment
 from broker_lite.control.metadata.topic import Topic
-from broker_lite.control.topics.topic_rules import check_assignment
-from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.codec import decode, encode
+from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns, some_at_a_time
 from broker_lite.wire import messages
+
+PARTITIONS_AT_A_TIME: Final = 256
+"""So many reassignments are one change of the metadata."""
+
+
+class _Asked(NamedTuple):
+    """One partition of the request; its result is added to `results`."""
+
+    results: list[Any]
+    topic: str
+    partition: int
+    replicas: Sequence[int] | None
 
 
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
-    """Check whether partitions can be on the requested brokers.
+    """Move partitions to other brokers, or cancel that.
 
     Rule: P-147 (ReplicationControlManager.alterPartitionReassignments).
+    See: C-44, C-45.
     """
     body = decode(messages.AlterPartitionReassignmentsRequest, request)
-    cluster = context.cluster
     types = messages.AlterPartitionReassignmentsResponse
     response = types(
         # if there is nothing to do, Kafka answers with the defaults of the message
         error_message=None if body.topics else "",
-        responses=[
-            types.ReassignableTopicResponse(
-                name=asked.name,
-                partitions=[
-                    _result(asked.name, cluster.topics.get(asked.name), one, cluster.node_id)
-                    for one in asked.partitions
-                ],
-            )
-            for asked in body.topics
-        ],
+        responses=[types.ReassignableTopicResponse(name=asked.name) for asked in body.topics],
     )
+    may_change_factor = True
     if request.api_version > 0 and body.topics:
-        response.allow_replication_factor_change = body.allow_replication_factor_change
+        may_change_factor = body.allow_replication_factor_change
+        response.allow_replication_factor_change = may_change_factor
+    asked_ones = (
+        _Asked(told.partitions, topic.name, one.partition_index, one.replicas)
+        for topic, told in zip(body.topics, response.responses, strict=True)
+        for one in topic.partitions
+    )
+    async for some in in_turns(some_at_a_time(asked_ones, PARTITIONS_AT_A_TIME), at_least=1):
+        _reassign(context.cluster, some, may_change_factor=may_change_factor)
     return encode(messages.AlterPartitionReassignmentsResponse, response, request)
 
 
-def _result(
-    name: str,
-    topic: Topic | None,
-    asked: "messages.AlterPartitionReassignmentsRequest.ReassignablePartition",
-    node_id: int,
-) -> "messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse":
-    index, text = asked.partition_index, None
-    if topic is None:
-        code: int = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        text = f"Unable to find a topic named {name}."
-    elif not 0 <= index < topic.partition_count:
-        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        text = f"Unable to find partition {name}:{index}."
-    elif asked.replicas is None:
-        code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
-    else:
-        code, text = _check(asked.replicas, node_id)
-    return messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(
-        partition_index=index, error_code=code, error_message=text
-    )
-
-
-def _check(replicas: list[int], node_id: int) -> tuple[int, str | None]:
+def _reassign(cluster: Cluster, some: Sequence[_Asked], *, may_change_factor: bool) -> None:
+    """Move some partitions, and add their results; if one is named again, its first move counts."""
+    altered: dict[tuple[str, int], Alteration] = {}
+    outcomes: list[BrokerError | None] = []
+    for asked in some:
+        try:
+            alteration = plan_reassignment(
+                cluster,
+                asked.topic,
+                asked.partition,
+                asked.replicas,
+                may_change_factor=may_change_factor,
+            )
+        except BrokerError as error:
+            outcomes.append(error.with_traceback(None))
+        else:
+            altered.setdefault((asked.topic, asked.partition), alteration)
+            outcomes.append(None)
     try:
-        check_assignment(replicas, None, frozenset((node_id,)))
-    except BrokerError as error:
-        return error.code, error.message
-    return ErrorCode.NONE, None
+        cluster.controller.alter_all(altered.values())
+    except KafkaStorageError as error:
+        outcomes = [outcome or error for outcome in outcomes]
+    result = messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
+    for asked, outcome in zip(some, outcomes, strict=True):
+        asked.results.append(result(partition_index=asked.partition, **code_and_message(outcome)))
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
-    """Answer that no partition is being moved.
+    """List the partitions that are being reassigned.
 
-    Rule: P-148.
+    Rule: P-148 (ReplicationControlManager.listPartitionReassignments).
     """
-    decode(messages.ListPartitionReassignmentsRequest, request)
-    response = messages.ListPartitionReassignmentsResponse(error_message=None)
+    body = decode(messages.ListPartitionReassignmentsRequest, request)
+    topics = context.cluster.topics
+    if body.topics is None:
+        asked: Iterable[tuple[Topic | None, Iterable[int]]] = [
+            (topic, range(topic.partition_count)) for topic in topics.values()
+        ]
+    else:
+        asked = [(topics.get(one.name), one.partition_indexes) for one in body.topics]
+    types = messages.ListPartitionReassignmentsResponse
+    response = types(error_message=None)
+    async for topic, indexes in in_turns(asked, at_least=1):
+        ongoing = [] if topic is None else _ongoing(topic, indexes)
+        if topic is not None and ongoing:
+            response.topics.append(
+                types.OngoingTopicReassignment(name=topic.name, partitions=ongoing)
+            )
     return encode(messages.ListPartitionReassignmentsResponse, response, request)
+
+
+def _ongoing(topic: Topic, indexes: Iterable[int]) -> list[Any]:
+    types = messages.ListPartitionReassignmentsResponse
+    return [
+        types.OngoingPartitionReassignment(
+            partition_index=index,
+            replicas=list(partition.replicas),
+            adding_replicas=list(partition.adding),
+            removing_replicas=list(partition.removing),
+        )
+        for index in indexes
+        if 0 <= index < topic.partition_count
+        and is_in_progress(partition := topic.partitions[index])
+    ]

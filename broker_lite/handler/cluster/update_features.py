@@ -40,8 +40,13 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     last = {update.name: update async for update in in_turns(updates)}
     response = messages.UpdateFeaturesResponse(error_message=None)
     try:
+        supported = {each: cluster.supported_features_of(each) for each in cluster.node_ids}
         changed = plan_features(
-            cluster.features, list(last.values()), cluster.node_id, cluster.supported_features
+            cluster.features,
+            list(last.values()),
+            cluster.node_id,
+            supported[cluster.node_id],
+            supported,
         )
         if not body.validate_only:
             cluster.update_features(changed)

@@ -42,7 +42,7 @@ _Resource = TypeVar(
     "messages.IncrementalAlterConfigsRequest.AlterConfigsResource",
 )
 _Result = TypeVar("_Result")
-Plan = Callable[[Cluster, _Resource], Values]
+Plan = Callable[[HandlerContext, _Resource], Values]
 Outcome = tuple[_Resource, Values | BrokerError]
 """A resource of the request with its new values, or with the error why it is not changed."""
 
@@ -56,7 +56,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.AlterConfigsRequest, request)
     result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
     responses = await _alter(
-        context.cluster, body.resources, _replacement, result, validate_only=body.validate_only
+        context, body.resources, _replacement, result, validate_only=body.validate_only
     )
     response = messages.AlterConfigsResponse(responses=responses)
     return encode(messages.AlterConfigsResponse, response, request)
@@ -71,31 +71,44 @@ async def handle_incremental(context: HandlerContext, request: Request) -> Parts
     body = decode(messages.IncrementalAlterConfigsRequest, request)
     result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
     responses = await _alter(
-        context.cluster, body.resources, _operations, result, validate_only=body.validate_only
+        context, body.resources, _operations, result, validate_only=body.validate_only
     )
     response = messages.IncrementalAlterConfigsResponse(responses=responses)
     return encode(messages.IncrementalAlterConfigsResponse, response, request)
 
 
 def _replacement(
-    cluster: Cluster, resource: "messages.AlterConfigsRequest.AlterConfigsResource"
+    context: HandlerContext, resource: "messages.AlterConfigsRequest.AlterConfigsResource"
 ) -> Values:
     configs = [(config.name, config.value) for config in resource.configs]
-    return plan_replacement(cluster, resource.resource_type, resource.resource_name, configs)
+    return plan_replacement(
+        context.cluster,
+        resource.resource_type,
+        resource.resource_name,
+        configs,
+        node_id=context.node_id,
+    )
 
 
 def _operations(
-    cluster: Cluster, resource: "messages.IncrementalAlterConfigsRequest.AlterConfigsResource"
+    context: HandlerContext,
+    resource: "messages.IncrementalAlterConfigsRequest.AlterConfigsResource",
 ) -> Values:
     operations = [
         ConfigOperation(config.name, config.config_operation, config.value)
         for config in resource.configs
     ]
-    return plan_operations(cluster, resource.resource_type, resource.resource_name, operations)
+    return plan_operations(
+        context.cluster,
+        resource.resource_type,
+        resource.resource_name,
+        operations,
+        node_id=context.node_id,
+    )
 
 
 async def _alter(
-    cluster: Cluster,
+    context: HandlerContext,
     resources: list[_Resource],
     plan: Plan[_Resource],
     result: Callable[..., _Result],
@@ -106,9 +119,9 @@ async def _alter(
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     results: list[_Result] = []
     async for some in in_turns(_changes(resources), at_least=1):
-        outcomes = _plan(cluster, some, counts, plan)
+        outcomes = _plan(context, some, counts, plan)
         if not validate_only:
-            outcomes = _write(cluster, outcomes)
+            outcomes = _write(context.cluster, outcomes)
         results += [
             result(
                 resource_type=resource.resource_type,
@@ -137,7 +150,7 @@ def _changes(resources: Sequence[_Resource]) -> Iterator[list[_Resource]]:
 
 
 def _plan(
-    cluster: Cluster,
+    context: HandlerContext,
     resources: Sequence[_Resource],
     counts: Mapping[tuple[int, str], int],
     plan: Plan[_Resource],
@@ -145,7 +158,7 @@ def _plan(
     """Return the outcome for each resource; a resource that is named twice fails each time.
 
     Args:
-        cluster: the cluster whose configs are to change.
+        context: of the broker that is asked.
         resources: some resources of a request.
         counts: how often each resource is in the request.
         plan: returns the new values of a resource.
@@ -159,10 +172,10 @@ def _plan(
                 raise InvalidRequest("Each resource must appear at most once.")
             if len(resource.configs) > CONFIGS_OF_ONE_MAX:
                 raise PolicyViolation("Unable to perform excessively large batch operation.")
-            values = plan(cluster, resource)
+            values = plan(context, resource)
             named = {config.name for config in resource.configs}
             of = (resource.resource_type, resource.resource_name)
-            eligible_replicas.check_change(cluster.features, of, named, values)
+            eligible_replicas.check_change(context.cluster.features, of, named, values)
             outcomes.append((resource, values))
         except BrokerError as error:
             # The traceback refers to this frame: a cycle, which only the garbage collector frees.

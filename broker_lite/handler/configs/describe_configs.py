@@ -1,4 +1,4 @@
-"""DescribeConfigs (32): the configs of topics, of this broker, and of groups.
+"""DescribeConfigs (32): the configs of topics, of the broker that is asked, and of groups.
 
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
@@ -13,7 +13,6 @@ closes the connection. A request may name one resource again and again (P-120).
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
@@ -50,19 +49,19 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-120, P-124.
     """
     body = decode(messages.DescribeConfigsRequest, request)
-    results = lazily(len(body.resources), _results(context.cluster, body, request.api_version))
+    results = lazily(len(body.resources), _results(context, body, request.api_version))
     response = messages.DescribeConfigsResponse(results=results)
     return await encode_long(messages.DescribeConfigsResponse, response, request)
 
 
 def _results(
-    cluster: Cluster, body: messages.DescribeConfigsRequest, version: int
+    context: HandlerContext, body: messages.DescribeConfigsRequest, version: int
 ) -> Iterator[Any]:
     known = all(resource.resource_type in _RESOURCES for resource in body.resources)
     room = CONFIGS_MAX
     for resource in body.resources:
         if known:
-            result = _describe(cluster, body, resource, version)
+            result = _describe(context, body, resource, version)
         else:
             result = _failed(resource, InvalidRequest(_MALFORMED))
         room -= len(result.configs)
@@ -72,13 +71,13 @@ def _results(
 
 
 def _describe(
-    cluster: Cluster,
+    context: HandlerContext,
     body: messages.DescribeConfigsRequest,
     resource: "messages.DescribeConfigsRequest.DescribeConfigsResource",
     version: int,
 ) -> "messages.DescribeConfigsResponse.DescribeConfigsResult":
     try:
-        entries = _entries(cluster, resource)
+        entries = _entries(context, resource)
     except BrokerError as error:
         return _failed(resource, error)
     return messages.DescribeConfigsResponse.DescribeConfigsResult(
@@ -101,7 +100,7 @@ def _failed(
 
 
 def _entries(
-    cluster: Cluster, resource: "messages.DescribeConfigsRequest.DescribeConfigsResource"
+    context: HandlerContext, resource: "messages.DescribeConfigsRequest.DescribeConfigsResource"
 ) -> Sequence[ConfigEntry]:
     """Return the requested configs of a resource.
 
@@ -109,20 +108,21 @@ def _entries(
     See: P-121, G-91.
     """
     name, keys = resource.resource_name, resource.configuration_keys
+    cluster, settings = context.cluster, context.cluster.settings_of(context.node_id)
     if resource.resource_type == BROKER_RESOURCE:
         if not name:
-            return describe_cluster_default(cluster.settings, keys)
-        _check_broker_id(name, cluster.node_id)
-        return describe_broker(cluster.settings, keys)
+            return describe_cluster_default(settings, keys)
+        _check_broker_id(name, context.node_id)
+        return describe_broker(settings, keys)
     if resource.resource_type == GROUP_RESOURCE:
         if not name:
             raise InvalidRequest("Group name must not be empty")
-        return describe_group(cluster.settings, cluster.configs(GROUP_RESOURCE, name), keys)
+        return describe_group(settings, cluster.configs(GROUP_RESOURCE, name), keys)
     check_topic_name(name)
     topic = cluster.topics.get(name)
     if topic is None:
         raise UnknownTopicOrPartition
-    return describe_topic(cluster.settings, topic.overrides, keys)
+    return describe_topic(settings, topic.overrides, keys)
 
 
 def _check_broker_id(name: str, node_id: int) -> None:

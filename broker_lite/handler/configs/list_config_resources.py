@@ -8,7 +8,6 @@ Java. The lists of both are empty.
 
 from typing import Final
 
-from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -37,16 +36,18 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             resource(resource_name=name, resource_type=resource_type)
             for resource_type in _TYPES
             if resource_type in types
-            for name in _names(context.cluster, resource_type)
+            for name in _names(context, resource_type)
         ]
     else:
         response.error_code = ErrorCode.UNSUPPORTED_VERSION
     return encode(messages.ListConfigResourcesResponse, response, request)
 
 
-def _names(cluster: Cluster, resource_type: int) -> list[str]:
+def _names(context: HandlerContext, resource_type: int) -> list[str]:
+    cluster = context.cluster
     if resource_type == TOPIC_RESOURCE:
         return list(cluster.topics)
     if resource_type == BROKER_RESOURCE:
-        return [str(cluster.node_id)]
+        alive = [one.node_id for one in cluster.brokers.alive()]
+        return [str(one) for one in alive if context.address_of(one) is not None]
     return cluster.configured(resource_type)

@@ -7,7 +7,8 @@ memory to messages of magic 0 (v0-1) or 1 (v2-3), and versions below 10 do not g
 - v1 throttle time; v2 magic 1 (KIP-32); v3 a limit for the whole answer (KIP-74).
 - v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
 - v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).
-- v11 rack and preferred replica (KIP-392); the answer names no replica, because there is only one.
+- v11 rack and preferred replica (KIP-392); with replica.selector.class, an answer of the leader may
+  name a replica in the consumer's rack instead of records.
 - v12 last fetched epoch and diverging epoch (KIP-595); v13 topic ids (KIP-516).
 - v15 replica state instead of the replica id (KIP-903); v16 the address of a leader that moved
   (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
@@ -25,6 +26,7 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.endpoints import endpoints_of
 from broker_lite.handler.fetch.long_poll import wait
 from broker_lite.handler.fetch.many import (
     PARTITIONS_AT_A_TIME,
@@ -35,16 +37,17 @@ from broker_lite.handler.fetch.many import (
 )
 from broker_lite.handler.fetch.old_clients import MAGIC_2_FROM, ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
+from broker_lite.handler.fetch.preferred import Redirect, redirect_to
 from broker_lite.handler.fetch.read import (
     CURRENT_LEADER_FROM,
     LOGS_AT_A_TIME,
     FetchRead,
     FetchTerms,
     PartitionRead,
-    limit_offset,
     load_logs,
     read_partitions,
 )
+from broker_lite.handler.fetch.readable import limit_offset
 from broker_lite.handler.fetch.session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -55,7 +58,8 @@ from broker_lite.handler.fetch.session import (
 from broker_lite.handler.large import LargeRequest, leave_lane, let_go
 from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire import messages
-from broker_lite.wire.fetch import NodeEndpoint, encode_fetch_response
+from broker_lite.wire.fetch import encode_fetch_response
+from broker_lite.wire.node_endpoints import NodeEndpoint
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -194,8 +198,17 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         body.max_wait_ms,
         min(body.min_bytes, max_bytes),
         max_bytes,
+        context.node_id,
         version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MAGIC_2_FROM,
+        _redirect(context, body.rack_id) if body.rack_id and replica_id < 0 else None,
     )
+
+
+def _redirect(context: HandlerContext, rack: str) -> Redirect | None:
+    """Return what sends consumers of a rack to another replica; None without a selector."""
+    if context.settings.value("replica.selector.class") is None:
+        return None
+    return redirect_to(context.cluster, rack)
 
 
 async def _apply(
@@ -317,6 +330,7 @@ def _remember(partitions: FetchPartitions, answer: PartitionRead, isolation_leve
         or partition.high_watermark != answer.high_watermark
         or partition.log_start_offset != answer.log_start_offset
         or answer.diverging_epoch is not None
+        or answer.preferred_replica >= 0
     )
     partition.high_watermark = answer.high_watermark
     partition.log_start_offset = answer.log_start_offset
@@ -340,7 +354,7 @@ async def _answer(
     """Encode the answers, and drop them."""
     # Kafka leaves the addresses out for followers.
     node_endpoints = (
-        _endpoints(context)
+        _endpoints(context, answers)
         if terms.version >= CURRENT_LEADER_FROM
         and not terms.is_follower
         and any(each.current_leader is not None for each in answers)
@@ -360,10 +374,10 @@ async def _answer(
     )
 
 
-def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
-    cluster = context.cluster
-    host, port = context.advertised_address()
-    return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
+def _endpoints(context: HandlerContext, answers: list[PartitionRead]) -> list[NodeEndpoint]:
+    """Return the addresses of the leaders that the answers name."""
+    leaders = {each.current_leader[0] for each in answers if each.current_leader is not None}
+    return endpoints_of(context, leaders)
 
 
 async def _fail(body: messages.FetchRequest, version: int) -> Parts:

@@ -14,17 +14,16 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import BrokerError
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
-from broker_lite.handler.fetch.read import (
-    FetchRead,
-    FetchTerms,
+from broker_lite.handler.fetch.read import FetchRead, FetchTerms, replica_end
+from broker_lite.handler.fetch.readable import (
     UnknownPartition,
-    check_leader_epoch,
+    check_epoch_and_leader,
     diverging_epoch,
     find_log,
     limit_offset,
 )
 from broker_lite.handler.large import let_go
-from broker_lite.log.read import read_log
+from broker_lite.log.read import WHOLE_LOG, read_log
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -102,19 +101,25 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
     """
     try:
         log = find_log(cluster, partition)
-        if partition.current_leader_epoch >= 0:
-            check_leader_epoch(log, partition.current_leader_epoch)
+        check_epoch_and_leader(cluster, terms, partition, log)
         if partition.last_fetched_epoch >= 0 and diverging_epoch(log, partition) is not None:
             return _ENOUGH
         partition.watch(log)
         limit = limit_offset(log, terms.isolation_level)
+        own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms)
+        if own_end != WHOLE_LOG:
+            limit = min(limit, own_end)
         fetch_offset = partition.fetch_offset
         if limit == fetch_offset:
             return 0
         if limit < fetch_offset or log.segments.holding(limit).base_offset > partition.segment_base:
             return _ENOUGH
         records = read_log(
-            log, fetch_offset, max_bytes=_INT32_MAX, isolation_level=terms.isolation_level
+            log,
+            fetch_offset,
+            max_bytes=_INT32_MAX,
+            isolation_level=terms.isolation_level,
+            replica_end=own_end,
         ).slice
     except (BrokerError, UnknownPartition):
         return _ENOUGH

@@ -14,7 +14,8 @@ from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch.read import FetchRead, FetchTerms, read_partitions
 from broker_lite.handler.large import in_turns, let_go
 from broker_lite.wire import messages
-from broker_lite.wire.fetch import FetchedPartition, FetchEncoder, NodeEndpoint, Part
+from broker_lite.wire.fetch import FetchedPartition, FetchEncoder, Part
+from broker_lite.wire.node_endpoints import NodeEndpoint
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster

@@ -1,24 +1,26 @@
 """Read the partitions of a Fetch request: for each of them, which bytes or which error."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.errors import (
-    BrokerError,
-    ErrorCode,
-    FencedLeaderEpoch,
-    NotLeaderOrFollower,
-    OffsetOutOfRange,
-    UnknownLeaderEpoch,
-)
+from broker_lite.errors import BrokerError, ErrorCode, OffsetOutOfRange
 from broker_lite.handler.fetch.partition import FetchPartition
+from broker_lite.handler.fetch.readable import (
+    READ_COMMITTED,
+    UnknownPartition,
+    check_epoch_and_leader,
+    diverging_epoch,
+    find_log,
+    find_partition,
+    refuse_follower,
+)
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
-from broker_lite.log.read import read_log
+from broker_lite.log.read import WHOLE_LOG, read_log
 from broker_lite.wire.fetch import AbortedTransaction, FetchedPartition
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.handler")
 
-NO_EPOCH: Final = -1
-READ_COMMITTED: Final = 1
 LOGS_AT_A_TIME: Final = 64
 """Other connections have their turn after so many logs: 2 ms, but 20 ms if they must be loaded."""
 _FIRST_BATCH_FROM: Final = 3
@@ -38,8 +38,9 @@ _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LE
 class FetchTerms(NamedTuple):
     """The fields of a Fetch request that hold for all its partitions.
 
-    `isolation_level` is 0 for replicas, which read up to the log end offset. If `is_old` is set,
-    the answer is changed for an old client.
+    `isolation_level` is 0 for replicas, which read up to the log end offset. `node_id` is the
+    broker that is asked. `is_old`: the client is answered as an old one. `redirect` is asked by a
+    leader first; see preferred.redirect_to().
     """
 
     version: int
@@ -48,7 +49,9 @@ class FetchTerms(NamedTuple):
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
+    node_id: int
     is_old: bool = False
+    redirect: "Callable[[Log, FetchPartition], PartitionRead | None] | None" = None
 
 
 class PartitionRead(FetchedPartition):
@@ -77,6 +80,7 @@ class PartitionRead(FetchedPartition):
         is_drained: bool = False,
         diverging_epoch: tuple[int, int] | None = None,
         current_leader: tuple[int, int] | None = None,
+        preferred_replica: int = -1,
     ) -> None:
         super().__init__(
             partition.topic,
@@ -89,6 +93,7 @@ class PartitionRead(FetchedPartition):
             b"" if records is None else records,
             diverging_epoch,
             current_leader,
+            preferred_replica,
         )
         self.partition = partition
         self.log = log
@@ -108,8 +113,8 @@ class FetchRead:
         unknown_count: the number of answers for unknown partitions.
         size_bytes: of the records of all answers.
         left_bytes: how many bytes the next partition may give.
-        answers_at_once: a partition has an error or a diverging epoch, so the request does not wait
-            for bytes.
+        answers_at_once: a partition has an error, a diverging epoch or a preferred replica, so the
+            request does not wait for bytes.
 
     See: F-03, F-11.
     """
@@ -154,7 +159,9 @@ class FetchRead:
             self._files_left -= 1
             if not self._files_left:
                 self.left_bytes = 0
-        elif answer.error_code or answer.diverging_epoch is not None:
+        elif (
+            answer.error_code or answer.diverging_epoch is not None or answer.preferred_replica >= 0
+        ):
             self.answers_at_once = True
 
     def add_unknown(self, answer: PartitionRead) -> None:
@@ -184,14 +191,6 @@ class FetchRead:
         )
 
 
-class UnknownPartition(Exception):
-    """The metadata does not know the partition; raised before anything is read."""
-
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 async def load_logs(cluster: "Cluster", partitions: list[FetchPartition]) -> None:
     """Load the logs of many partitions, a few at a time, so that other connections have their turn.
 
@@ -215,14 +214,14 @@ def read_partitions(
         partitions: the partitions to look at, in their order.
         read: gets the answers.
 
-    Rule: F-04 to F-06 (ReplicaManager.readFromLog).
-    See: F-03, F-11, F-30.
+    Rule: F-05, F-06 (ReplicaManager.readFromLog).
+    See: F-03, F-04, F-11, F-30.
     """
     for partition in partitions:
         try:
             log = find_log(cluster, partition)
             is_first = read.may_exceed and terms.version >= _FIRST_BATCH_FROM
-            answer = _read(log, terms, partition, read.left_bytes, is_first)
+            answer = _read(cluster, log, terms, partition, read.left_bytes, is_first)
         except UnknownPartition as absent:
             # the list of aborted transactions is empty here, not null (F-04)
             unknown = PartitionRead(partition, None, absent.code, aborted_transactions=())
@@ -236,82 +235,26 @@ def read_partitions(
         read.add(answer)
 
 
-def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
-    """Find the log of a partition by the name or id of its topic.
-
-    Raises:
-        UnknownPartition: the metadata does not have it.
-        KafkaStorageError: the log cannot be loaded.
-
-    Rule: F-04.
-    """
-    name = partition.topic
-    if isinstance(name, bytes):
-        topic = cluster.topics_by_id.get(name)
-        if topic is None:
-            raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_ID)
-    else:
-        topic = cluster.topics.get(name)
-        if topic is None:
-            raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    # The same as topic.partition_count, without a Python call for each partition.
-    if not 0 <= partition.index < len(topic.leader_epochs):
-        raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return cluster.log(topic.name, partition.index)
-
-
-def check_leader_epoch(log: Log, current_leader_epoch: int) -> None:
-    """Check that a client and this leader know the same leader epoch; -1 is not checked.
-
-    Raises:
-        FencedLeaderEpoch: the client's is older.
-        UnknownLeaderEpoch: the client's is newer.
-
-    Rule: F-05, F-20 (Partition.checkCurrentLeaderEpoch).
-    """
-    if current_leader_epoch == NO_EPOCH or current_leader_epoch == log.leader_epoch:
-        return
-    if current_leader_epoch < log.leader_epoch:
-        raise FencedLeaderEpoch
-    raise UnknownLeaderEpoch
-
-
-def limit_offset(log: Log, isolation_level: int) -> int:
-    """Return the first offset that a reader may not see.
-
-    Rule: F-02.
-    """
-    return log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
-
-
-def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | None:
-    """Return where the reader's log and this one diverge, None if they do not.
-
-    Raises:
-        OffsetOutOfRange: the offset is unknown, or lies before the log.
-
-    Rule: F-21 (Partition.readRecords).
-    """
-    epoch, end_offset = log.epochs.end_offset_for(partition.last_fetched_epoch, log.log_end_offset)
-    if epoch < 0 or end_offset < 0 or partition.fetch_offset < log.log_start_offset:
-        raise OffsetOutOfRange
-    if epoch < partition.last_fetched_epoch or end_offset < partition.fetch_offset:
-        return epoch, end_offset
-    return None
-
-
 def _read(
-    log: Log, terms: FetchTerms, partition: FetchPartition, left_bytes: int, is_first: bool
+    cluster: "Cluster",
+    log: Log,
+    terms: FetchTerms,
+    partition: FetchPartition,
+    left_bytes: int,
+    is_first: bool,
 ) -> PartitionRead:
     """Read one partition; is_first is set until a partition has given bytes (v3 and up).
 
-    Rule: F-05, F-06, F-21 (Partition.fetchRecords).
-    See: F-11.
+    Rule: F-05, F-06 (Partition.fetchRecords).
+    See: F-11, F-21.
     """
-    if partition.current_leader_epoch >= 0:
-        check_leader_epoch(log, partition.current_leader_epoch)
+    check_epoch_and_leader(cluster, terms, partition, log)
     if terms.is_follower:
-        _refuse_follower(partition)
+        refuse_follower(partition)
+    if terms.redirect is not None and log.leader_id == terms.node_id:
+        elsewhere = terms.redirect(log, partition)
+        if elsewhere is not None:
+            return elsewhere
     if partition.last_fetched_epoch >= 0:
         diverging = diverging_epoch(log, partition)
         if diverging is not None:
@@ -320,13 +263,14 @@ def _read(
     fetch_offset = partition.fetch_offset
     max_bytes = min(partition.max_bytes, left_bytes)
     if max_bytes == 0 and not is_first:
-        return _without_room(log, partition, isolation_level)
+        return _without_room(log, partition, terms)
     records, high_watermark, stable_offset, start_offset, aborted = read_log(
         log,
         fetch_offset,
         max_bytes=max_bytes,
         isolation_level=isolation_level,
         min_one_batch=is_first,
+        replica_end=WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms),
     )
     limit = stable_offset if isolation_level == READ_COMMITTED else high_watermark
     return PartitionRead(
@@ -342,31 +286,38 @@ def _read(
     )
 
 
-def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:
+def replica_end(log: Log, terms: FetchTerms) -> int:
+    """Return where a follower's replica ends; WHOLE_LOG if it is not behind.
+
+    Rule: C-54 (Partition.fetchRecords, a follower's log).
+    """
+    replicas = log.visibility.replicas
+    if replicas is None or terms.node_id not in replicas.behind:
+        return WHOLE_LOG
+    return replicas.end_of(terms.node_id)
+
+
+def _without_room(log: Log, partition: FetchPartition, terms: FetchTerms) -> PartitionRead:
     """Read nothing, because a limit is 0, mostly because earlier partitions used it up."""
-    start_offset = log.log_start_offset
-    if not start_offset <= partition.fetch_offset <= log.log_end_offset:
+    start_offset, high_watermark = log.log_start_offset, log.high_watermark
+    end_offset, stable_offset = log.log_end_offset, log.last_stable_offset
+    own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms)
+    if own_end != WHOLE_LOG:
+        end_offset, high_watermark = own_end, min(high_watermark, own_end)
+        stable_offset = min(stable_offset, own_end)
+    if not start_offset <= partition.fetch_offset <= end_offset:
         raise OffsetOutOfRange
+    is_committed = terms.isolation_level == READ_COMMITTED
     return PartitionRead(
         partition,
         log,
         0,
-        log.high_watermark,
-        log.last_stable_offset,
+        high_watermark,
+        stable_offset,
         start_offset,
-        () if isolation_level == READ_COMMITTED else None,
-        is_drained=partition.fetch_offset >= limit_offset(log, isolation_level),
+        () if is_committed else None,
+        is_drained=partition.fetch_offset >= (stable_offset if is_committed else high_watermark),
     )
-
-
-def _refuse_follower(partition: FetchPartition) -> None:
-    """Refuse a follower: no partition of a single broker has one.
-
-    Rule: F-02 (Partition.followerReplicaOrThrow).
-    """
-    if partition.current_leader_epoch < 0:
-        raise NotLeaderOrFollower
-    raise UnknownLeaderEpoch
 
 
 def _diverged(log: Log, partition: FetchPartition, diverging: tuple[int, int]) -> PartitionRead:
@@ -387,5 +338,7 @@ def _failed(
     """Rule: F-05."""
     current_leader = None
     if code in _MOVED and terms.version >= CURRENT_LEADER_FROM:
-        current_leader = (cluster.node_id, find_log(cluster, partition).leader_epoch)
+        registration = find_partition(cluster, partition)
+        if registration is not None:
+            current_leader = (registration.leader, registration.leader_epoch)
     return PartitionRead(partition, None, code, current_leader=current_leader)

@@ -13,18 +13,22 @@ from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.wire import messages
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List groups of all types.
 
-    See: G-102.
+    See: G-102, C-33.
     """
     body = decode(messages.ListGroupsRequest, request)
     try:
-        context.groups.check_all_loaded()
+        context.groups.check_all_loaded(context.node_id)
         response = context.groups.coordinator.admin.list_groups(body)
+        foreign = foreign_groups(context, (group.group_id for group in response.groups))
+        if foreign:
+            response.groups = [each for each in response.groups if each.group_id not in foreign]
     except BrokerError as error:
         response = messages.ListGroupsResponse(error_code=error.code)
     return encode(messages.ListGroupsResponse, response, request)
@@ -36,11 +40,13 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     See: G-103.
     """
     body = decode(messages.DescribeGroupsRequest, request)
+    group = messages.DescribeGroupsResponse.DescribedGroup
     try:
-        context.groups.check_loaded(body.groups)
-        response = context.groups.coordinator.admin.describe_groups(body, request.api_version)
+        foreign = foreign_groups(context, body.groups)
+        context.groups.check_loaded(each for each in body.groups if each not in foreign)
+        admin = context.groups.coordinator.admin
+        response = admin.describe_groups(body, request.api_version, foreign)
     except BrokerError as error:
-        group = messages.DescribeGroupsResponse.DescribedGroup
         response = messages.DescribeGroupsResponse(
             groups=[group(group_id=group_id, error_code=error.code) for group_id in body.groups]
         )
@@ -58,10 +64,10 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     See: G-104.
     """
     body = decode(messages.DeleteGroupsRequest, request)
+    result = messages.DeleteGroupsResponse.DeletableGroupResult
     try:
-        response = context.groups.delete_groups(body)
+        response = context.groups.delete_groups(body, foreign_groups(context, body.groups_names))
     except BrokerError as error:
-        result = messages.DeleteGroupsResponse.DeletableGroupResult
         response = messages.DeleteGroupsResponse(
             results=[
                 result(group_id=group_id, error_code=error.code)

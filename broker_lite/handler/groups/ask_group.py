@@ -27,10 +27,16 @@ Event = Callable[[Asked, Caller, int], Effects]
 """A method of the coordinator that takes a request, and may answer it later."""
 
 
-def caller_of(context: HandlerContext, request: Request) -> Caller:
-    """Return the sender of a request, as groups remember it; a null client id becomes empty."""
+def caller_of(context: HandlerContext, request: Request, group_id: str) -> Caller:
+    """Return the sender of a request, as groups remember it; a null client id becomes empty.
+
+    It is made right before the group is asked: it tells whether this broker coordinates the group.
+
+    See: C-33.
+    """
     client_host = f"/{context.client_address[0]}"
-    return Caller(request.api_version, request.client_id or "", client_host, None)
+    is_coordinator = context.groups.topic.is_led(group_id, context.node_id)
+    return Caller(request.api_version, request.client_id or "", client_host, None, is_coordinator)
 
 
 async def ask_group(
@@ -52,10 +58,11 @@ async def ask_group(
         refusal: makes the response from an error.
 
     Rule: G-118, G-119.
+    See: C-60, C-63.
     """
     leave_lane(request)
     try:
-        caller = caller_of(context, request)
+        caller = caller_of(context, request, body.group_id)
         response = cast("Answer", await context.groups.ask(event, body.group_id, body, caller))
     except BrokerError as error:
         response = refusal(error)

@@ -16,6 +16,7 @@ from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import ask_group
+from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.regexes import prepare_regexes
 from broker_lite.wire import messages
 
@@ -61,8 +62,9 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     try:
         if not _is_on(context):
             raise UnsupportedVersion
-        context.groups.check_loaded(body.group_ids)
-        response = context.groups.coordinator.admin.describe_consumer_groups(body)
+        foreign = foreign_groups(context, body.group_ids)
+        context.groups.check_loaded(each for each in body.group_ids if each not in foreign)
+        response = context.groups.coordinator.admin.describe_consumer_groups(body, foreign)
     except BrokerError as error:
         response = messages.ConsumerGroupDescribeResponse(
             groups=[

@@ -27,7 +27,7 @@ _NULLABLE_PROTOCOL_SINCE: Final = 7
 async def handle_join(context: HandlerContext, request: Request) -> Parts:
     """Let a member join a group.
 
-    See: G-35 to G-50, G-108.
+    See: G-35 to G-50, G-108, C-60 (GroupCoordinatorService.joinGroup).
     """
     body = decode(messages.JoinGroupRequest, request)
 
@@ -35,7 +35,6 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
         return messages.JoinGroupResponse(
             error_code=error.code,
             protocol_name=None if request.api_version >= _NULLABLE_PROTOCOL_SINCE else "",
-            member_id=body.member_id,
         )
 
     event = context.groups.coordinator.members.join

@@ -16,10 +16,11 @@ OffsetCommit v1 may have.
 
 from typing import Final
 
-from broker_lite.errors import BrokerError, UnsupportedVersion
+from broker_lite.errors import BrokerError, NotCoordinator, UnsupportedVersion
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import answer_group, ask_group
+from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.wire import messages
 
 """OffsetCommit and OffsetFetch of brokers before 4.0 have these versions."""
@@ -35,29 +36,34 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.OffsetCommitRequest, request)
 
+    commits = context.groups.coordinator.commits
+
     def refusal(error: BrokerError) -> messages.OffsetCommitResponse:
-        types = messages.OffsetCommitResponse
-        return types(
-            topics=[
-                types.OffsetCommitResponseTopic(
-                    name=topic.name,
-                    topic_id=topic.topic_id,
-                    partitions=[
-                        types.OffsetCommitResponsePartition(
-                            partition_index=partition.partition_index, error_code=error.code
-                        )
-                        for partition in topic.partitions
-                    ],
-                )
-                for topic in body.topics
-            ]
-        )
+        return commits.refuse(body, request.api_version, error.code)
 
     if request.api_version == _ZOOKEEPER_VERSION:
-        return encode(messages.OffsetCommitResponse, refusal(UnsupportedVersion()), request)
-    event = context.groups.coordinator.commits.commit
-    response = await ask_group(context, request, event, body, refusal)
+        return encode(messages.OffsetCommitResponse, _no_zookeeper(body), request)
+    response = await ask_group(context, request, commits.commit, body, refusal)
     return encode(messages.OffsetCommitResponse, response, request)
+
+
+def _no_zookeeper(body: messages.OffsetCommitRequest) -> messages.OffsetCommitResponse:
+    """Refuse a commit to ZooKeeper, partition by partition."""
+    types = messages.OffsetCommitResponse
+    make_partition = types.OffsetCommitResponsePartition
+    error_code = UnsupportedVersion.code
+    return types(
+        topics=[
+            types.OffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    make_partition(partition_index=each.partition_index, error_code=error_code)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in body.topics
+        ]
+    )
 
 
 async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
@@ -74,8 +80,11 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
     try:
         if version == _ZOOKEEPER_VERSION:
             raise UnsupportedVersion
-        context.groups.check_loaded(group_ids)
-        response = context.groups.coordinator.fetches.fetch(body, version)
+        foreign = foreign_groups(context, group_ids)
+        if foreign and version < _GROUPS_SINCE:
+            raise NotCoordinator
+        context.groups.check_loaded(each for each in group_ids if each not in foreign)
+        response = context.groups.coordinator.fetches.fetch(body, version, foreign)
     except BrokerError as error:
         response = context.groups.coordinator.fetches.refuse(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)

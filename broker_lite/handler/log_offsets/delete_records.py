@@ -12,6 +12,7 @@ import logging
 from broker_lite.errors import BrokerError, ErrorCode, InvalidTopic, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.leadership import check_leader
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -50,6 +51,7 @@ def _delete(
         if topic.is_internal:
             raise InvalidTopic
         log = context.cluster.log(name, wanted.partition_index)
+        check_leader(context.cluster, context.node_id, log)
         answer.low_watermark = log.delete_records_before(wanted.offset)
     except BrokerError as error:
         answer.error_code = error.code

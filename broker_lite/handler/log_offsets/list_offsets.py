@@ -19,8 +19,10 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.fetch.read import LOGS_AT_A_TIME, check_leader_epoch, limit_offset
+from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
+from broker_lite.handler.fetch.readable import limit_offset
 from broker_lite.handler.large import LargeRequest
+from broker_lite.handler.leadership import check_leader
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, Searched, search_heavy
 from broker_lite.handler.log_offsets.list_offsets_many import list_many
 from broker_lite.log import timestamps
@@ -145,9 +147,10 @@ def _answer(
     try:
         log = context.cluster.log(topic, index)
         if version == 0:
+            check_leader(context.cluster, context.node_id, log)
             offsets = _old_style(context, log, body.replica_id, wanted)
             return ListedPartition(index, old_style_offsets=offsets)
-        check_leader_epoch(log, wanted.current_leader_epoch)
+        check_leader(context.cluster, context.node_id, log, wanted.current_leader_epoch)
         isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
         found = find_offset(log, wanted.timestamp, version, isolation_level, searched)
     except HeavyBatch as heavy:

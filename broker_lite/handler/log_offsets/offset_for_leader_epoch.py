@@ -14,7 +14,8 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.fetch.read import LOGS_AT_A_TIME, check_leader_epoch
+from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
+from broker_lite.handler.leadership import check_leader
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -49,7 +50,7 @@ def _answer(
     answer = messages.OffsetForLeaderEpochResponse.EpochEndOffset(partition=wanted.partition)
     try:
         log = context.cluster.log(topic, wanted.partition)
-        check_leader_epoch(log, wanted.current_leader_epoch)
+        check_leader(context.cluster, context.node_id, log, wanted.current_leader_epoch)
         answer.leader_epoch, answer.end_offset = log.epochs.end_offset_for(
             wanted.leader_epoch, log.log_end_offset
         )

@@ -9,12 +9,12 @@ checks are done. Then the partitions are validated and appended one after the ot
 
 - v3 transactional id (KIP-98), one v2 batch a partition; v5 log start offset (KIP-107).
 - v7 zstd (KIP-110); v8 record errors and a message (KIP-467); v9 flexible.
-- v10 current leader of a partition that moved (KIP-951); with one broker no partition moves.
-- v11 TRANSACTION_ABORTABLE; v12 adds partitions to the transaction (KIP-890).
+- v10 current leader of a partition that moved (KIP-951).
+- v11 TRANSACTION_ABORTABLE, v12 partitions are added to the transaction (KIP-890).
 - v13 topic ids instead of names (KIP-516).
 
-With one replica acks -1 means what acks 1 means: the high watermark moves with the append, and
-min.insync.replicas is compared with at most the replica count (V-13).
+With acks -1 the answer waits for the high watermark, which stands still while a replica in sync is
+behind, and min.insync.replicas is compared with the ISR (V-13).
 
 Not done: authorization.
 """
@@ -26,12 +26,14 @@ from anyio.lowlevel import checkpoint
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.endpoints import LEADERS_FROM, NO_HINTS, hints_of
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce.append import append
-from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, check, unknown
+from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, Accepted, check, unknown
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
+from broker_lite.handler.produce.replicated import wait_until_replicated
 from broker_lite.handler.produce.transaction import Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce
 from broker_lite.log.validate.single_records import RECORD_ERRORS_MAX
@@ -39,6 +41,7 @@ from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH
 from broker_lite.wire.produce import (
     PartitionAnswer,
     PartitionKey,
+    ProduceRequest,
     decode_produce_request,
     encode_produce_response,
 )
@@ -46,6 +49,7 @@ from broker_lite.wire.produce import (
 """Brokers before 4.0 serve these versions."""
 
 _ACKS: Final = frozenset((-1, 0, 1))
+_ALL: Final = -1
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _GO_ON: Final = Verdict(None)
 
@@ -94,10 +98,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             verdicts = await check_transaction(context, produce.transactional_id, accepted, version)
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
+        is_old, needs_all = version < OLDEST_OF_BATCHES, produce.acks == _ALL
         turn_bytes = 0
         room = RECORD_ERRORS_MAX
-        for key, partition in accepted.items():
-            topic, index, records, _ = partition
+        for key, (topic, index, records, _) in accepted.items():
             if turn_bytes > _TURN_BYTES_MAX:
                 turn_bytes = 0
                 await checkpoint()
@@ -105,27 +109,72 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
             if answer is None:
                 answer = _refused(topic, request, acks_are_valid) or await append(
-                    context, topic, index, records, guard, is_old=version < OLDEST_OF_BATCHES
+                    context, topic, index, records, guard, is_old=is_old, needs_all=needs_all
                 )
             answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
             room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
-        if commits.held or commits.failures != failures:
-            context.has_waited = True
-            await wait_until_flushed(context.cluster, accepted, answers)
+        if (needs_all and commits.lagging) or commits.held or commits.failures != failures:
+            failed |= await _wait(context, produce, accepted, answers, failures)
         answers.update(refused)
         failed |= len(refused)
-    if failed:
+    if failed or large is not None or produce.acks == 0:
+        return await _answer(context, request, produce.acks, answers, has_failed=bool(failed))
+    return [encode_produce_response(answers, version)]
+
+
+async def _answer(
+    context: HandlerContext,
+    request: Request,
+    acks: int,
+    answers: dict[PartitionKey, PartitionAnswer],
+    *,
+    has_failed: bool,
+) -> Parts | None:
+    """Return the answer to a request that is large, failed, or wants none.
+
+    Raises:
+        CloseConnection: acks is 0 and something failed.
+    """
+    version = request.api_version
+    if has_failed:
         await tell_produce(context, request, answers)
-    if produce.acks == 0:
+    if acks == 0:
         _close_after_failure(answers)
         return None
-    return (
-        [encode_produce_response(answers, version)]
-        if large is None
-        else await answer_many(large, answers)
-    )
+    hints = hints_of(context, answers) if has_failed and version >= LEADERS_FROM else NO_HINTS
+    if isinstance(request, LargeRequest):
+        return await answer_many(request, answers, hints)
+    return [encode_produce_response(answers, version, *hints)]
+
+
+async def _wait(
+    context: HandlerContext,
+    produce: ProduceRequest,
+    accepted: dict[PartitionKey, Accepted],
+    answers: dict[PartitionKey, PartitionAnswer],
+    failures: int,
+) -> bool:
+    """Wait until the records are where acks and settings want them: on disk, at the replicas.
+
+    Args:
+        context: of the connection.
+        produce: the request.
+        accepted: its partitions that passed the checks.
+        answers: an answer becomes an error where the wait fails.
+        failures: how many flushes had failed before the appends.
+
+    Returns:
+        Whether any answer is an error.
+    """
+    commits = context.cluster.logs.commits
+    context.has_waited = True
+    if commits.held or commits.failures != failures:
+        await wait_until_flushed(context.cluster, accepted, answers)
+    if commits.lagging and produce.acks == _ALL:
+        await wait_until_replicated(context, produce.timeout_ms, accepted, answers)
+    return any(answer.error_code for answer in answers.values())
 
 
 def _cost_bytes(records: memoryview) -> int:

@@ -17,6 +17,8 @@ from broker_lite.errors import (
     BrokerError,
     ErrorCode,
     KafkaStorageError,
+    NotEnoughReplicas,
+    NotLeaderOrFollower,
     cause_of,
 )
 from broker_lite.handler.context import CloseConnection, HandlerContext
@@ -70,6 +72,7 @@ async def append(
     guard: object | None = None,
     *,
     is_old: bool = False,
+    needs_all: bool = False,
 ) -> PartitionAnswer | None:
     """Validate and append one batch.
 
@@ -79,6 +82,7 @@ async def append(
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
         guard: the guard that the verification of a transaction returned.
+        needs_all: acks is -1, so that enough replicas have to be in sync.
         is_old: the request's version is below 3, so that records may be anything.
 
     Returns:
@@ -88,8 +92,8 @@ async def append(
     Raises:
         CloseConnection: the broker stops, or the client has been gone for a while.
 
-    Rule: V-13, V-23, V-43, V-72, P-92.
-    See: V-14 to V-59.
+    Rule: V-23, V-43, V-72, P-92.
+    See: V-13, V-14 to V-59.
     """
     cluster = context.cluster
     name = topic.name
@@ -98,7 +102,7 @@ async def append(
         return None
     try:
         config = cluster.validation_config(topic)
-        log = cluster.log(name, index)
+        log = _led_log(context, name, index, needs_all)
         now_ms = context.clock.now_ms()
         validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
         if validated is None:
@@ -109,13 +113,13 @@ async def append(
             # is another topic.
             if topic.topic_id not in cluster.topics_by_id:
                 return None
-            log = cluster.log(name, index)
+            log = _led_log(context, name, index, needs_all)
         info = log.append(
             validated,
             now_ms=now_ms,
             # The flag comes first, because a setting is slow to read and matters to few batches.
             verification_enabled=validated.batch.is_transactional
-            and cluster.settings.transaction_partition_verification_enable,
+            and cluster.settings_of(context.node_id).transaction_partition_verification_enable,
             verification_guard=guard,
         )
     except KafkaStorageError as failure:
@@ -136,6 +140,24 @@ async def append(
     return _make(
         PartitionAnswer, (0, base_offset, append_time_ms, log_start_offset, (), None, None)
     )
+
+
+def _led_log(context: HandlerContext, name: str, index: int, needs_all: bool) -> "Log":
+    """Return the log of a partition that this broker leads.
+
+    Raises:
+        NotLeaderOrFollower: another one does.
+        NotEnoughReplicas: needs_all, and too few replicas are in sync.
+        UnknownTopicOrPartition, KafkaStorageError: see Cluster.log.
+
+    Rule: V-13 (Partition.appendRecordsToLeader).
+    """
+    log = context.cluster.log(name, index)
+    if log.leader_id != context.node_id:
+        raise NotLeaderOrFollower
+    if needs_all and log.lacks_replicas:
+        raise NotEnoughReplicas
+    return log
 
 
 def _note_failing(topic: str, index: int, log: "Log | None", error: KafkaStorageError) -> None:

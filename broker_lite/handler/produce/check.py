@@ -149,8 +149,8 @@ def sort_partitions(
             topic = cluster.topics.get(name or "")
         for index, records in partitions:
             key = (topic_id or name or "", index)
-            # The same as topic.partition_count, without a Python call for each partition.
-            if topic is None or not 0 <= index < len(topic.leader_epochs):
+            # as topic.partition_count, but without a call of Python in each request
+            if topic is None or not 0 <= index < len(topic.partitions):
                 why = NO_TOPIC if topic is None else _NO_PARTITION
                 refused[key] = PartitionAnswer(unknown(topic, version), why=why)
                 continue

@@ -15,6 +15,7 @@ from typing import Final
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.context import HandlerContext, Parts
+from broker_lite.handler.endpoints import Hints
 from broker_lite.handler.large import LargeRequest, in_turns, lazily
 from broker_lite.handler.produce.check import (
     OLDEST_OF_BATCHES,
@@ -39,6 +40,7 @@ from broker_lite.wire.produce import (
 PARTITIONS_AT_A_TIME: Final = 256
 """So many partitions are checked within 1 ms."""
 _TOPIC_IDS_FROM: Final = 13
+_Answered = tuple[int, PartitionAnswer, tuple[int, int] | None]
 
 
 async def plain_request(request: LargeRequest) -> ProduceRequest:
@@ -124,7 +126,9 @@ async def refuse_all(
 
 
 async def answer_many(
-    request: LargeRequest, answers: Mapping[PartitionKey, PartitionAnswer]
+    request: LargeRequest,
+    answers: Mapping[PartitionKey, PartitionAnswer],
+    hints: Hints,
 ) -> Parts:
     """Set the answer of a large request; its elements are made while it is encoded.
 
@@ -133,17 +137,23 @@ async def answer_many(
 
     See: V-01.
     """
-    by_topic: dict[str | bytes, list[tuple[int, PartitionAnswer]]] = {}
-    async for (topic, index), answer in in_turns(answers.items()):
-        by_topic.setdefault(topic, []).append((index, answer))
+    by_topic: dict[str | bytes, list[_Answered]] = {}
+    async for key, answer in in_turns(answers.items()):
+        topic, index = key
+        by_topic.setdefault(topic, []).append((index, answer, hints.leaders.get(key)))
     topics = (_topic(name, partitions) for name, partitions in by_topic.items())
-    response = messages.ProduceResponse(responses=lazily(len(by_topic), topics))
+    response = messages.ProduceResponse(
+        responses=lazily(len(by_topic), topics),
+        node_endpoints=[
+            messages.ProduceResponse.NodeEndpoint(**each._asdict()) for each in hints.endpoints
+        ],
+    )
     request.answer = messages.ProduceResponse, response
     return []
 
 
 def _topic(
-    name: str | bytes, partitions: list[tuple[int, PartitionAnswer]]
+    name: str | bytes, partitions: list[_Answered]
 ) -> "messages.ProduceResponse.TopicProduceResponse":
     responses = lazily(len(partitions), starmap(_partition, partitions))
     topic = messages.ProduceResponse.TopicProduceResponse(partition_responses=responses)
@@ -155,11 +165,11 @@ def _topic(
 
 
 def _partition(
-    index: int, answer: PartitionAnswer
+    index: int, answer: PartitionAnswer, leader: tuple[int, int] | None
 ) -> "messages.ProduceResponse.PartitionProduceResponse":
     types = messages.ProduceResponse
     code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
-    return types.PartitionProduceResponse(
+    response = types.PartitionProduceResponse(
         index=index,
         error_code=code,
         base_offset=base_offset,
@@ -171,3 +181,8 @@ def _partition(
         ],
         error_message=message,
     )
+    if leader is not None:
+        response.current_leader = types.LeaderIdAndEpoch(
+            leader_id=leader[0], leader_epoch=leader[1]
+        )
+    return response

@@ -64,7 +64,7 @@ async def check_transaction(
     See: T-34, T-35, V-61.
     """
     support = _support(version)
-    settings = context.cluster.settings
+    settings = context.cluster.settings_of(context.node_id)
     if support is not Support.ADD and not settings.transaction_partition_verification_enable:
         return {}
     verdicts: dict[PartitionKey, Verdict] = {}

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.metadata.topic import Topic
-from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX
+from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX, GrowthPlan
 from broker_lite.errors import (
     BrokerError,
     InvalidRequest,
@@ -52,10 +51,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         some = body.topics[start : start + TOPICS_AT_A_TIME]
         once = [entry for entry in some if counts[entry.name] == 1]
         refused, planned = _plan(cluster, once, room)
-        room -= sum(count - topic.partition_count for topic, count in planned)
+        room -= sum(len(plan.placements) for plan in planned)
         error = None if body.validate_only else await _grow(cluster, planned)
         outcomes += refused
-        outcomes += [(topic.name, error) for topic, _ in planned]
+        outcomes += [(plan.topic.name, error) for plan in planned]
     results = lazily(len(outcomes), (_result(name, error) for name, error in outcomes))
     response = messages.CreatePartitionsResponse(results=results)
     return encode(messages.CreatePartitionsResponse, response, request)
@@ -63,8 +62,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 def _plan(
     cluster: Cluster, entries: Sequence[Any], room: int
-) -> tuple[list[Outcome], list[tuple[Topic, int]]]:
-    """Return the topics that cannot grow with the reasons, and the others with their new counts.
+) -> tuple[list[Outcome], list[GrowthPlan]]:
+    """What cannot grow and why, the plans of what can.
 
     If a request adds too many partitions, Kafka fails half way, with the same error. Here a topic
     for which there is no room gets none of its new partitions.
@@ -75,29 +74,29 @@ def _plan(
         room: how many partitions may be added.
     """
     refused: list[Outcome] = []
-    planned: list[tuple[Topic, int]] = []
+    planned: list[GrowthPlan] = []
     for entry in entries:
         assignments = entry.assignments
         replicas = None if assignments is None else [one.broker_ids for one in assignments]
         try:
-            topic = cluster.plan_growth(entry.name, entry.count, replicas)
-            room -= entry.count - topic.partition_count
+            plan = cluster.plan_growth(entry.name, entry.count, replicas)
+            room -= len(plan.placements)
             if room < 0:
                 raise UnknownServerError
-            planned.append((topic, entry.count))
+            planned.append(plan)
         except BrokerError as error:
             refused.append((entry.name, error.with_traceback(None)))
     return refused, planned
 
 
-async def _grow(cluster: Cluster, planned: Sequence[tuple[Topic, int]]) -> BrokerError | None:
-    """Add the planned partitions; no other request was handled since they were planned."""
+async def _grow(cluster: Cluster, planned: Sequence[GrowthPlan]) -> BrokerError | None:
+    """Add what was planned; no other request was handled since then."""
     try:
         grown = cluster.create_partitions(planned)
     except KafkaStorageError as error:
         return error.with_traceback(None)
-    for (before, _), topic in zip(planned, grown, strict=True):
-        await make_logs(cluster, topic, before.partition_count)
+    for plan, topic in zip(planned, grown, strict=True):
+        await make_logs(cluster, topic, plan.topic.partition_count)
     return None
 
 

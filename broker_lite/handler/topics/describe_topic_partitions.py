@@ -3,21 +3,25 @@
 Topics come sorted by name and are never created on demand. If the limit is reached, next_cursor
 names the topic and partition that come next.
 
-Not done: eligible leader replicas, empty for a partition with one replica (P-95).
-
-Rule: P-95.
+Not done: replicas in a data directory that is offline are not listed as offline, because a broker
+has one data directory.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import TOPIC_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, sorted_in_turns
+from broker_lite.handler.topics.placed import Placed, Places
 from broker_lite.wire import messages
+
+_LIKE_METADATA: Final = 13
+"""The version of Metadata that lists replicas as this API does."""
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -67,6 +71,7 @@ class _Page:
     def __init__(self, context: HandlerContext, limit: int) -> None:
         self.response = messages.DescribeTopicPartitionsResponse()
         self._cluster = context.cluster
+        self._places = Places(context, _LIKE_METADATA)
         self._remaining = limit
 
     def add(self, name: str, first_index: int) -> None:
@@ -82,7 +87,7 @@ class _Page:
             return
         end = min(first_index + self._remaining, topic.partition_count)
         indexes = range(first_index, end)
-        self.response.topics.append(_describe(topic, indexes, self._cluster.node_id))
+        self.response.topics.append(_describe(topic, indexes, self._places))
         self._remaining -= len(indexes)
         if end < topic.partition_count:
             self._continue_at(name, end)
@@ -110,26 +115,36 @@ def _unknown(
 
 
 def _describe(
-    topic: Topic, indexes: Iterable[int], node_id: int
+    topic: Topic, indexes: Iterable[int], places: Places
 ) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic":
     types = messages.DescribeTopicPartitionsResponse
-    replicas = [node_id]
     return types.DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         topic_authorized_operations=TOPIC_OPERATIONS,
         partitions=[
-            types.DescribeTopicPartitionsResponsePartition(
-                partition_index=index,
-                leader_id=node_id,
-                leader_epoch=topic.leader_epochs[index],
-                replica_nodes=replicas,
-                isr_nodes=replicas,
-                # Not null, the schema's default, because Java's admin client cannot read null here.
-                eligible_leader_replicas=[],
-                last_known_elr=[],
-            )
+            _partition(index, topic.partitions[index], places.of(topic.partitions[index]))
             for index in indexes
         ],
+    )
+
+
+def _partition(
+    index: int, partition: PartitionRegistration, place: Placed
+) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition":
+    """Describe a partition; a leader that cannot be reached is no error here.
+
+    Rule: P-95 (KRaftMetadataCache.partitionMetadataForDescribeTopicResponse).
+    """
+    return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
+        partition_index=index,
+        leader_id=place.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=place.replicas,
+        isr_nodes=place.isr,
+        # Not null, the schema's default, because Java's admin client cannot read null here.
+        eligible_leader_replicas=list(partition.eligible),
+        last_known_elr=list(partition.last_leader),
+        offline_replicas=place.offline,
     )

@@ -14,9 +14,7 @@ Tests that need Kafka's answer set `broker.lite.auto.create.answer`.
   and later.
 - v10 topic ids in the answer, v12 also in the request (KIP-516); v13 a top-level error (KIP-1102).
 
-Not done: creating Kafka's internal topics on demand, because the module that keeps state in one
-creates it; errors of a leader that is down or has no such listener (P-90), because there is one
-broker and it is up.
+Not done: creating Kafka's internal topics on demand, which are made by who keeps state in them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +29,7 @@ from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.auto_create import create_missing
+from broker_lite.handler.topics.placed import Placed, Places
 from broker_lite.settings import DESCRIBED
 from broker_lite.wire import ZERO_UUID, messages
 
@@ -62,7 +61,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         answer = context.settings.broker_lite_auto_create_answer
         if answer != DESCRIBED:
             wanted.refused = dict.fromkeys(created, ErrorCode[answer])
-    response.topics = _topics(context.cluster, wanted, operations)
+    response.topics = _topics(context, wanted, Places(context, version), operations)
     return await encode_long(messages.MetadataResponse, response, request)
 
 
@@ -128,53 +127,58 @@ def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
     Rule: P-83.
     See: P-75.
     """
+    brokers = messages.MetadataResponse.MetadataResponseBroker
     cluster = context.cluster
-    host, port = context.advertised_address()
-    broker = messages.MetadataResponse.MetadataResponseBroker(
-        node_id=cluster.node_id, host=host, port=port, rack=cluster.rack
-    )
+    alive = cluster.brokers.alive()
     return messages.MetadataResponse(
-        brokers=[broker], cluster_id=cluster.cluster_id, controller_id=cluster.node_id
+        brokers=[
+            brokers(node_id=one.node_id, host=address[0], port=address[1], rack=one.rack)
+            for one in alive
+            if (address := context.address_of(one.node_id)) is not None
+        ],
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
     )
 
 
 def _topics(
-    cluster: Cluster, wanted: _Wanted, operations: int
+    context: HandlerContext, wanted: _Wanted, places: Places, operations: int
 ) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
     """Return the requested topics; each one is looked up when it is encoded.
 
     Rule: P-80, P-81, P-87.
     """
+    cluster = context.cluster
     if wanted.is_all:
         topics = list(cluster.topics.values())
-        node_id = cluster.node_id
-        return lazily(len(topics), (_describe(topic, node_id, operations) for topic in topics))
+        return lazily(len(topics), (_describe(topic, places, operations) for topic in topics))
     if wanted.ids:
         ids = wanted.ids
-        return lazily(len(ids), (_by_id(cluster, topic_id, operations) for topic_id in ids))
+        return lazily(len(ids), (_by_id(cluster, places, topic_id, operations) for topic_id in ids))
     names, refused = wanted.names, wanted.refused
     return lazily(
-        len(names), (_by_name(cluster, name, operations, refused.get(name)) for name in names)
+        len(names),
+        (_by_name(cluster, places, name, operations, refused.get(name)) for name in names),
     )
 
 
 def _by_id(
-    cluster: Cluster, topic_id: bytes, operations: int
+    cluster: Cluster, places: Places, topic_id: bytes, operations: int
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
     topic = cluster.topics_by_id.get(topic_id)
     if topic is None:
         return messages.MetadataResponse.MetadataResponseTopic(
             error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id
         )
-    return _describe(topic, cluster.node_id, operations)
+    return _describe(topic, places, operations)
 
 
 def _by_name(
-    cluster: Cluster, name: str, operations: int, error: ErrorCode | None
+    cluster: Cluster, places: Places, name: str, operations: int, error: ErrorCode | None
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
     topic = cluster.topics.get(name)
     if topic is not None and error is None:
-        return _describe(topic, cluster.node_id, operations)
+        return _describe(topic, places, operations)
     if error is None:
         error = (
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -190,14 +194,9 @@ def _by_name(
 
 
 def _describe(
-    topic: Topic, node_id: int, operations: int
+    topic: Topic, places: Places, operations: int
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
-    """Describe a topic; all its partitions are on this node.
-
-    Rule: P-82, P-89.
-    """
-    partition = messages.MetadataResponse.MetadataResponsePartition
-    replicas = [node_id]
+    """Rule: P-82."""
     return messages.MetadataResponse.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -206,14 +205,22 @@ def _describe(
         partitions=lazily(
             topic.partition_count,
             (
-                partition(
-                    partition_index=index,
-                    leader_id=node_id,
-                    leader_epoch=leader_epoch,
-                    replica_nodes=replicas,
-                    isr_nodes=replicas,
-                )
-                for index, leader_epoch in enumerate(topic.leader_epochs)
+                _partition(index, partition.leader_epoch, places.of(partition))
+                for index, partition in enumerate(topic.partitions)
             ),
         ),
+    )
+
+
+def _partition(
+    index: int, leader_epoch: int, place: Placed
+) -> "messages.MetadataResponse.MetadataResponsePartition":
+    return messages.MetadataResponse.MetadataResponsePartition(
+        error_code=place.error_code,
+        partition_index=index,
+        leader_id=place.leader,
+        leader_epoch=leader_epoch,
+        replica_nodes=place.replicas,
+        isr_nodes=place.isr,
+        offline_replicas=place.offline,
     )

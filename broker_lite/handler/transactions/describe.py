@@ -37,7 +37,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DescribeTransactionsRequest, request)
     find = context.transactions.find
-    found = [(each, find(each)) for each in few_repeats(body.transactional_ids)]
+    found = [(each, find(each, context.node_id)) for each in few_repeats(body.transactional_ids)]
     size = len(found) + sum(
         len(transaction.partitions)
         for _, transaction in found
@@ -62,7 +62,7 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.ListTransactionsRequest, request)
     try:
-        known = context.transactions.all()
+        known = context.transactions.all(context.node_id)
     except BrokerError as error:
         response = messages.ListTransactionsResponse(error_code=error.code)
         return encode(messages.ListTransactionsResponse, response, request)

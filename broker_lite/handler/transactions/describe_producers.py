@@ -10,6 +10,7 @@ from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.leadership import check_leader
 from broker_lite.log.producers.entry import ActiveProducer
 from broker_lite.wire import messages
 
@@ -47,6 +48,7 @@ def _describe(
         if topic not in context.cluster.topics:
             raise UnknownTopicOrPartition(_UNKNOWN_TOPIC)
         log = context.cluster.log(topic, index)
+        check_leader(context.cluster, context.node_id, log, may_follow=True)
         answer.active_producers = [_producer(each) for each in log.producer_state.describe()]
     except BrokerError as error:
         answer.error_code = error.code

@@ -14,7 +14,12 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.coordinators.end_markers import MARKERS_AT_A_TIME, STEP_MS
 from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    NotLeaderOrFollower,
+    UnknownTopicOrPartition,
+)
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
@@ -41,6 +46,7 @@ async def handle_end(context: HandlerContext, request: Request) -> Parts:
         (body.producer_id, body.producer_epoch),
         is_commit=body.committed,
         client_version=EPOCH_BUMP_VERSION if version >= _BUMPED_SINCE else 0,
+        node_id=context.node_id,
     )
     response.error_code = outcome.error
     tell_transaction(context, request, outcome.error, body.transactional_id)
@@ -91,7 +97,17 @@ def _write(
     marker: "messages.WriteTxnMarkersRequest.WritableTxnMarker",
     partition: TopicPartition,
 ) -> int:
+    """Write one marker, and return the error code for the response.
+
+    Rule: C-71 (KafkaApis.handleWriteTxnMarkersRequest).
+    """
+    cluster, node_id = context.cluster, context.node_id
     try:
+        log = cluster.log(*partition)
+        if log.leader_id != node_id:
+            if not cluster.has_replica(*partition, node_id):
+                raise UnknownTopicOrPartition
+            raise NotLeaderOrFollower
         context.transactions.write_marker(
             partition,
             (marker.producer_id, marker.producer_epoch),

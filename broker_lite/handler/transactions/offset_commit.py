@@ -39,7 +39,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         try:
             groups = context.groups
             event = groups.coordinator.commits.commit_transactional
-            answer = await groups.ask(event, body.group_id, body, caller_of(context, request))
+            caller = caller_of(context, request, body.group_id)
+            answer = await groups.ask(event, body.group_id, body, caller)
             response = cast("messages.TxnOffsetCommitResponse", answer)
         except BrokerError as error:
             refused = error.code
@@ -55,7 +56,7 @@ def _refused(
     """Return why the transaction refuses the offsets; None if no partition is known.
 
     Rule: T-40, T-44.
-    See: T-42.
+    See: T-42, C-60 (CoordinatorPartitionWriter.maybeStartTransactionVerification).
     """
     if not any(
         _is_known(context, topic, partition.partition_index, version)
@@ -65,6 +66,9 @@ def _refused(
         return None
     if not body.group_id:
         return ErrorCode.INVALID_GROUP_ID
+    topic = context.groups.topic
+    if topic.exists and not topic.is_led(body.group_id, context.node_id):
+        return ErrorCode.NOT_COORDINATOR
     partition = context.transactions.partition_of_group(body.group_id)
     producer = (body.producer_id, body.producer_epoch)
     try:
@@ -76,7 +80,7 @@ def _refused(
     if is_fenced(log, producer):
         return ErrorCode.INVALID_PRODUCER_EPOCH
     support = _support(version)
-    settings = context.cluster.settings
+    settings = context.cluster.settings_of(context.node_id)
     if support is not Support.ADD and not settings.transaction_partition_verification_enable:
         return None
     errors = check_partitions(context, body.transactional_id, producer, [partition], support)

@@ -107,9 +107,13 @@ async def _add(
     partitions = list(known)
     transactions = context.transactions
     if verify_only:
-        return transactions.verify(transactional_id, producer, partitions)
+        return transactions.verify(transactional_id, producer, partitions, context.node_id)
     error_code = transactions.add_partitions(
-        transactional_id, producer, partitions, client_version=client_version
+        transactional_id,
+        producer,
+        partitions,
+        client_version=client_version,
+        node_id=context.node_id,
     )
     tell_transaction(context, request, error_code, transactional_id)
     return dict.fromkeys(partitions, error_code)
@@ -162,6 +166,7 @@ async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
         (body.producer_id, body.producer_epoch),
         [transactions.partition_of_group(body.group_id)],
         client_version=0,
+        node_id=context.node_id,
     )
     tell_transaction(context, request, error_code, body.transactional_id)
     if request.api_version < _FENCED_SINCE:

@@ -69,7 +69,10 @@ async def _give_to(
         expected = None
     assert body.transactional_id is not None
     outcome = await context.transactions.init_producer_id(
-        body.transactional_id, timeout_ms=body.transaction_timeout_ms, expected=expected
+        body.transactional_id,
+        timeout_ms=body.transaction_timeout_ms,
+        expected=expected,
+        node_id=context.node_id,
     )
     response.error_code = outcome.error
     if not outcome.error:

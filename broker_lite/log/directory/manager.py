@@ -21,11 +21,10 @@ from broker_lite.log.directory.data_directory import (
 from broker_lite.log.directory.long_lived import LongLived
 from broker_lite.log.directory.offline import OfflinePartitions
 from broker_lite.log.directory.offset_checkpoints import OffsetCheckpoints
+from broker_lite.log.directory.partition_loading import PartitionLoading
 from broker_lite.log.directory.partitions import (
     Partition,
     find_partitions,
-    has_records,
-    is_unwritten,
     stored_bytes,
     stored_topic_id,
 )
@@ -33,10 +32,11 @@ from broker_lite.log.directory.recovering import PartitionRecovery
 from broker_lite.log.directory.recovery_progress import RecoveryProgress
 from broker_lite.log.directory.retention import Retention
 from broker_lite.log.directory.stopping import flush_each, look_at_files, make_durable, put_down
+from broker_lite.log.directory.truncating import cut_end
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.names import METADATA_TOPIC, partition_directory
 from broker_lite.log.log import Log
-from broker_lite.log.recovery.loading import LoadRequest, load_log, new_log
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.log.removal import SegmentRemoval
 from broker_lite.log.visibility import Commits
 
@@ -92,6 +92,18 @@ class LogManager:
         self.checkpoints = OffsetCheckpoints(data_dir, self._partitions)
         self.offline = OfflinePartitions(self._partitions)
         self._claims = Claims(data_dir, self.chores, self.offline)
+        self._loading = PartitionLoading(
+            self._partitions,
+            directory=self._directory,
+            cache=self._cache,
+            now_ms=now_ms,
+            chores=self.chores,
+            claims=self._claims,
+            checkpoints=self.checkpoints,
+            offline=self.offline,
+            commits=self.commits,
+            long_lived=self.long_lived,
+        )
         self.commits.went_offline = self.offline.take
         self.removal = SegmentRemoval(self._cache, now_ms)
         self.retention = Retention(
@@ -195,8 +207,9 @@ class LogManager:
         self._claims.put_aside(strays)
         progress = progress or RecoveryProgress(self._now_ms)
         now_ms = self._now_ms()
+        loading = self._loading
         PartitionRecovery(
-            self._partitions, self.offline, self._directory, self._request, self._take
+            self._partitions, self.offline, self._directory, loading.request, loading.take
         ).run(progress, threads=threads, is_stopping=is_stopping, now_ms=now_ms)
 
     # -- partitions
@@ -232,6 +245,20 @@ class LogManager:
         entry.leader_epoch = leader_epoch
         entry.config = config if config is not None else self.defaults
 
+    def become_leader(self, topic: str, partition: int, leader_epoch: int) -> None:
+        """Begin a leader epoch of a partition; one that is not loaded begins it when it is.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: the epoch counts, but its file is not written yet.
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        entry.leader_epoch = leader_epoch
+        if entry.log is not None:
+            entry.log.become_leader(leader_epoch)
+
     def get(self, topic: str, partition: int) -> Log:
         """Return a partition's log; the first call loads it.
 
@@ -242,58 +269,25 @@ class LogManager:
         entry = self._partitions.get((topic, partition))
         if entry is None:
             raise UnknownTopicOrPartition
-        return entry.log if entry.log is not None else self._load(topic, partition, entry)
+        return entry.log if entry.log is not None else self._loading.load(topic, partition, entry)
 
-    def _load(self, topic: str, partition: int, entry: Partition) -> Log:
-        with self.offline.loading((topic, partition)):
-            request, now_ms = self._request(topic, partition, entry), self._now_ms()
-            if is_unwritten(entry, request.directory):
-                return self._take(new_log(request, self._cache, self._prepare, now_ms=now_ms))
-            return self._take(load_log(request, self._cache, now_ms=now_ms))
+    def truncate(self, topic: str, partition: int, offset: int) -> int:
+        """Cut the end of a partition's log; see cut_end().
 
-    def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:
-        """Return the arguments for loading; rename a directory that a deleted topic has left."""
-        is_known = not entry.is_new and entry.topic_id
-        if is_known and not self._claims.take(topic, partition, entry.topic_id):
-            entry.recovery_point, entry.log_start_offset = 0, None
-            self.checkpoints.forget((topic, partition))
-        return LoadRequest(
-            topic,
-            partition,
-            self._directory(topic, partition),
-            entry.config,
-            entry.recovery_point,
-            entry.log_start_offset,
-            entry.is_clean,
-        )
-
-    def _take(self, log: Log) -> Log:
-        entry = self._partitions[log.topic, log.partition]
-        log.segments.use_cache(self._cache)  # recovery used one per log
-        log.visibility.commits = self.commits
-        log.become_leader(entry.leader_epoch)
-        entry.log = log
-        entry.is_clean = True
-        self.long_lived.add_one()
-        return log
-
-    def _prepare(self, log: Log) -> None:
-        """Check a new partition's directory before its first file is made.
+        Returns:
+            How many offsets were cut off.
 
         Raises:
-            KafkaStorageError: the directory cannot be used.
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: the files are cut in part; the next use recovers what is left.
         """
-        entry = self._partitions.get((log.topic, log.partition))
-        try:
-            if entry is None or entry.log is not log:
-                raise FileNotFoundError(f"{log.directory} is that of a deleted partition")
-            if entry.topic_id:
-                self._claims.take(log.topic, log.partition, entry.topic_id)
-            if has_records(log.directory):
-                raise FileExistsError(f"{log.directory} holds records that no checkpoint knows of")
-        except OSError as error:
-            raise KafkaStorageError from error
-        self.chores.index_files_of(log)
+        log = self.get(topic, partition)
+        end_offset, offset = log.log_end_offset, max(offset, log.log_start_offset)
+        if offset >= end_offset:
+            return 0
+        entry = self._partitions[topic, partition]
+        cut_end(log, entry, offset, checkpoints=self.checkpoints, cache=self._cache)
+        return end_offset - self.get(topic, partition).log_end_offset
 
     def delete(self, topic: str, partition: int) -> None:
         """Forget a partition; `chores` removes its files. Ranges being sent stay readable.

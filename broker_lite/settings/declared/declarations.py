@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from broker_lite.settings.declared.cluster_settings import CLUSTER_SETTINGS
 from broker_lite.settings.declared.coordinator_settings import COORDINATOR_SETTINGS
 from broker_lite.settings.declared.ignored_settings import IGNORED_SETTINGS
 from broker_lite.settings.declared.inert_settings import INERT_SETTINGS
@@ -18,6 +19,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
         setting.name: setting
         for group in (
             NETWORK_SETTINGS,
+            CLUSTER_SETTINGS,
             LOG_SETTINGS,
             COORDINATOR_SETTINGS,
             SEED_SETTINGS,

@@ -1,4 +1,4 @@
-"""Settings of Kafka that are common in files, but have no effect on one node in one process.
+"""Settings of Kafka that are common in files, but have no effect on the brokers of one process.
 
 They are checked, stored and described, so that a file for Kafka can be used as it is.
 """
@@ -9,11 +9,8 @@ from broker_lite.settings.setting import ConfigType, Setting
 from broker_lite.settings.values import Between, Validator
 
 _ROWS: Final[tuple[tuple[str, ConfigType, str | None, Validator | None, bool], ...]] = (
-    ("auto.leader.rebalance.enable", ConfigType.BOOLEAN, "true", None, False),
     ("background.threads", ConfigType.INT, "10", Between(1), True),
     ("broker.heartbeat.interval.ms", ConfigType.INT, "2000", None, False),
-    ("broker.session.timeout.ms", ConfigType.INT, "9000", None, False),
-    ("controlled.shutdown.enable", ConfigType.BOOLEAN, "true", None, False),
     ("controller.quorum.bootstrap.servers", ConfigType.LIST, "", None, False),
     ("controller.quorum.voters", ConfigType.LIST, "", None, False),
     ("controller.quorum.election.backoff.max.ms", ConfigType.INT, "1000", Between(0), False),
@@ -24,7 +21,6 @@ _ROWS: Final[tuple[tuple[str, ConfigType, str | None, Validator | None, bool], .
     ("controller.socket.timeout.ms", ConfigType.INT, "30000", None, False),
     ("delete.records.purgatory.purge.interval.requests", ConfigType.INT, "1", None, False),
     ("fetch.purgatory.purge.interval.requests", ConfigType.INT, "1000", None, False),
-    ("leader.imbalance.check.interval.seconds", ConfigType.LONG, "300", Between(1), False),
     (
         "metric.reporters",
         ConfigType.LIST,
@@ -45,8 +41,6 @@ _ROWS: Final[tuple[tuple[str, ConfigType, str | None, Validator | None, bool], .
     ("replica.fetch.min.bytes", ConfigType.INT, "1", None, False),
     ("replica.fetch.response.max.bytes", ConfigType.INT, "10485760", Between(0), False),
     ("replica.fetch.wait.max.ms", ConfigType.INT, "500", None, False),
-    ("replica.lag.time.max.ms", ConfigType.LONG, "30000", None, False),
-    ("replica.selector.class", ConfigType.STRING, None, None, False),
     ("replica.socket.receive.buffer.bytes", ConfigType.INT, "65536", None, False),
     ("replica.socket.timeout.ms", ConfigType.INT, "30000", None, False),
     ("share.coordinator.state.topic.min.isr", ConfigType.SHORT, "2", Between(1), False),

@@ -38,7 +38,8 @@ LOG_SETTINGS: Final = (
         "default.replication.factor",
         ConfigType.INT,
         "1",
-        "Number of replicas of a new topic if its creator gives none.",
+        "Number of replicas of a new topic if its creator gives none; if not set, 3 or as many as "
+        "there are brokers.",
     ),
     Setting(
         "message.max.bytes",

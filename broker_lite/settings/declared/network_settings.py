@@ -3,7 +3,7 @@
 from typing import Final
 
 from broker_lite.settings.setting import ConfigType, Setting
-from broker_lite.settings.values import Between, OneOf, Umask, Word
+from broker_lite.settings.values import Between, EachOneOf, OneOf, Umask, Word
 
 RELEASES: Final = (
     *("0.9", "0.10.0", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.1", "2.3", "2.4", "2.6", "2.8"),
@@ -32,7 +32,31 @@ NETWORK_SETTINGS: Final = (
         "broker.rack",
         ConfigType.STRING,
         None,
-        "Rack of this node; clients get it in Metadata answers.",
+        "Rack of this node, or of all nodes of the process; see broker.lite.racks.",
+    ),
+    Setting(
+        "broker.lite.brokers",
+        ConfigType.INT,
+        "1",
+        "Brokers in this process: their ids are node.id and the next numbers, their ports those of "
+        "listeners and the next numbers.",
+        Between(1, 1000),
+        own=True,
+    ),
+    Setting(
+        "broker.lite.ports",
+        ConfigType.STRING,
+        "",
+        "Port of each broker's first listener; without any they are side by side.",
+        own=True,
+    ),
+    Setting(
+        "broker.lite.racks",
+        ConfigType.STRING,
+        "",
+        "Racks of the brokers in turns, such as a,b,c; an empty one, as in a,,c, is none. If there "
+        "are none at all, all have broker.rack.",
+        own=True,
     ),
     Setting(
         "listeners",
@@ -188,8 +212,9 @@ NETWORK_SETTINGS: Final = (
         ConfigType.STRING,
         DEFAULT_RELEASE,
         "Kafka release to act as, e.g. 2.8: its API versions are offered, and a new data "
-        "directory gets its feature levels.",
-        OneOf(RELEASES),
+        "directory gets its feature levels. With several brokers one for all, or one for each of "
+        "them, e.g. 3.9,4.3,4.3.",
+        EachOneOf(RELEASES),
         own=True,
     ),
     Setting(

@@ -127,7 +127,7 @@ TOPIC_SETTINGS: Final = (
         "follower.replication.throttled.replicas",
         LIST,
         "",
-        "Has no effect: there are no other replicas.",
+        "Has no effect: replicas are not copied over the network.",
         ThrottledReplicas(),
     ),
     _topic(
@@ -151,7 +151,7 @@ TOPIC_SETTINGS: Final = (
         "leader.replication.throttled.replicas",
         LIST,
         "",
-        "Has no effect: there are no other replicas.",
+        "Has no effect: replicas are not copied over the network.",
         ThrottledReplicas(),
     ),
     _topic(
@@ -316,7 +316,7 @@ TOPIC_SETTINGS: Final = (
         "unclean.leader.election.enable",
         BOOLEAN,
         "false",
-        "Has no effect: there are no other replicas.",
+        "Whether a replica that lacks records may become the leader if no other one is alive.",
         None,
         "unclean.leader.election.enable",
     ),

@@ -74,7 +74,7 @@ def test_s97_a_whole_directory_comes_with_all_that_is_known_of_it(
     for name, topic in after.topics.items():
         assert topic.topic_id == before.topics[name].topic_id
         assert topic.overrides == before.topics[name].overrides
-        assert topic.leader_epochs == before.topics[name].leader_epochs
+        assert topic.partitions == before.topics[name].partitions
     assert after.cluster_id == before.cluster_id
     assert after.next_producer_id() >= 1000
     before.close()

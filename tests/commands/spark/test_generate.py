@@ -43,7 +43,7 @@ def test_values_of_flags_are_those_of_toml() -> None:
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     for words, text in (
         (["--spec", str(tmp_path / "missing")], "No such file"),
-        (["--spec", "load.toml", "--set", "records=1"], "--set needs --topic"),
+        (["--spec", "load.toml", "--set", "records=1"], "--set needs --topic; it cannot"),
         (["--topic", "t", "--set", "records"], "NAME=VALUE is expected"),
     ):
         with pytest.raises(SettingsError, match=text):

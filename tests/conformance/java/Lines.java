@@ -83,7 +83,7 @@ class Lines {
     settings.put(ConsumerConfig.GROUP_ID_CONFIG, options.get("group"));
     settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, options.get("protocol"));
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, options.getOrDefault("isolation", "read_uncommitted"));
-    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
+    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, options.getOrDefault("reset", "earliest"));
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false");
     settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 20);
     settings.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 500);

@@ -5,7 +5,7 @@ const { Kafka, logLevel } = require('kafkajs');
 const { options, emit, nameOf, serve, run } = require('./lines');
 
 run(async () => {
-  const kafka = new Kafka({ brokers: [options.bootstrap], logLevel: logLevel.NOTHING, retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 50 } });
+  const kafka = new Kafka({ brokers: options.bootstrap.split(','), logLevel: logLevel.NOTHING, retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 50 } });
   const consumer = kafka.consumer({
     groupId: options.group, sessionTimeout: Number(options.session_ms), heartbeatInterval: Number(options.heartbeat_ms), rebalanceTimeout: 10000,
     maxWaitTimeInMs: 100, readUncommitted: options.isolation !== 'read_committed',

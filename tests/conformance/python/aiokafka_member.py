@@ -54,8 +54,10 @@ async def main() -> None:
         group_id=given["group"],
         group_instance_id=given.get("instance"),
         isolation_level=given.get("isolation", "read_uncommitted"),
-        auto_offset_reset="earliest",
+        auto_offset_reset=given.get("reset", "earliest"),
         enable_auto_commit=False,
+        # aiokafka does not ask for the leaders when ListOffsets tells it that they moved
+        metadata_max_age_ms=1000,
         session_timeout_ms=session_ms,
         heartbeat_interval_ms=int(given["heartbeat_ms"]),
         partition_assignment_strategy=(ASSIGNORS[given["assignor"]],),

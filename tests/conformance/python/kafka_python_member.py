@@ -65,7 +65,7 @@ def main() -> None:
         group_id=given["group"],
         group_instance_id=given.get("instance"),
         isolation_level=given.get("isolation", "read_uncommitted"),
-        auto_offset_reset="earliest",
+        auto_offset_reset=given.get("reset", "earliest"),
         enable_auto_commit=False,
         session_timeout_ms=session_ms,
         heartbeat_interval_ms=int(given["heartbeat_ms"]),

@@ -5,8 +5,8 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.metadata_changes import Endpoint
 from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import (
@@ -40,7 +40,7 @@ def test_a_new_cluster_has_no_topics_and_the_features_of_a_new_cluster(
     open_cluster: OpenCluster, tmp_path: Path
 ) -> None:
     cluster = open_cluster()
-    assert (len(cluster.cluster_id), cluster.node_id, cluster.rack) == (22, 1, None)
+    assert (len(cluster.cluster_id), cluster.node_id, cluster.rack_of(1)) == (22, 1, None)
     assert cluster.topics == {}
     assert cluster.features == {
         "eligible.leader.replicas.version": 1,
@@ -58,7 +58,7 @@ def test_a_new_cluster_has_no_topics_and_the_features_of_a_new_cluster(
 def test_everything_is_there_after_a_restart(open_cluster: OpenCluster, sync: bool) -> None:
     first = open_cluster()
     topic = first.create_topic("t")
-    first.create_partitions([(first.plan_growth("t", 3, None), 3)])
+    first.create_partitions([first.plan_growth("t", 3, None)])
     first.create_topic("gone")
     first.delete_topics([first.topics["gone"]])
     first.alter_configs(
@@ -136,7 +136,8 @@ def test_p113_a_topic_created_on_demand_is_as_any_other(open_cluster: OpenCluste
     cluster = open_cluster(num_partitions="3")
     on_demand = cluster.create_topic("a")
     (explicit,) = cluster.create_topics([cluster.plan_topic(NewTopic("b", 3, 1))])
-    assert on_demand.leader_epochs == explicit.leader_epochs == (0, 0, 0)
+    assert on_demand.partitions == explicit.partitions
+    assert [one.leader_epoch for one in explicit.partitions] == [0, 0, 0]
     assert on_demand.topic_id != explicit.topic_id
     assert cluster.log("b", 2).log_end_offset == 0
 
@@ -237,16 +238,16 @@ def test_t15_producer_ids_ascend_in_blocks_and_none_comes_twice(
 
 def test_a_broker_registers_its_listeners(open_cluster: OpenCluster) -> None:
     cluster = open_cluster(broker_rack="r1")
-    cluster.register([Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
+    cluster.register(1, [Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
     before = cluster.features_epoch
-    cluster.register([])
+    cluster.register(1, [])
     assert cluster.features_epoch == before + 2
-    assert cluster.rack == "r1"
+    assert cluster.rack_of(1) == cluster.brokers.by_id[1].rack == "r1"
 
 
 def test_a_broker_that_stops_takes_its_leave(open_cluster: OpenCluster) -> None:
     first = open_cluster()
-    first.register([Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
+    first.register(1, [Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
     end = first.features_epoch
     first.close()
     # the departure, and the election of the next start
@@ -268,7 +269,7 @@ def test_a_departure_that_cannot_be_written_does_not_hold_up_the_stop(
     open_cluster: OpenCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = open_cluster()
-    cluster.register([Endpoint("PLAINTEXT", "h", 9092)])
+    cluster.register(1, [Endpoint("PLAINTEXT", "h", 9092)])
     cluster.create_topic("t")
     cluster.log("t", 0).append_batch(batch(), now_ms=1)
     assert cluster.logs.metadata_log is not None

@@ -10,7 +10,7 @@ def test_what_there_is(open_cluster: OpenCluster) -> None:
     cluster = open_cluster(broker_rack="r1")
     new = NewTopic("t", 2, configs=(("retention.ms", "7"),))
     (topic,) = cluster.create_topics([cluster.plan_topic(new)])
-    assert (cluster.rack, len(cluster.cluster_id)) == ("r1", 22)
+    assert (cluster.rack_of(1), len(cluster.cluster_id)) == ("r1", 22)
     assert cluster.topics_by_id[topic.topic_id] is cluster.topics["t"]
     assert cluster.leader_epoch("t", 1) == 0
     assert cluster.log("t", 1) is cluster.log("t", 1)

@@ -1,5 +1,6 @@
 from collections.abc import Collection
 
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import NewTopic
@@ -17,6 +18,9 @@ class Notes:
         counts = [(topic.name, topic.partition_count) for topic in changed]
         self.told.append((counts, [topic.name for topic in deleted], [*self.topics]))
 
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        self.told.append([(one.topic.name, one.partition, one.after.leader) for one in moved])
+
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         self.told.append([*resources])
 
@@ -26,8 +30,8 @@ def test_changes_are_told_when_they_are_made(open_cluster: OpenCluster) -> None:
     first, second = Notes(cluster.topics), Notes(cluster.topics)
     cluster.watchers.add(first)
     cluster.watchers.add(second)
-    (topic,) = cluster.create_topics([cluster.plan_topic(NewTopic("t", 2))])
-    (grown,) = cluster.create_partitions([(topic, 3)])
+    cluster.create_topics([cluster.plan_topic(NewTopic("t", 2))])
+    (grown,) = cluster.create_partitions([cluster.plan_growth("t", 3, None)])
     cluster.alter_configs([(GROUP_RESOURCE, "g", {"consumer.session.timeout.ms": "50000"})])
     cluster.alter_configs([(BROKER_RESOURCE, "", {"log.retention.ms": "5"})])
     cluster.delete_topics([grown])

@@ -25,7 +25,7 @@ def test_g23_no_request_of_a_group_makes_the_topic(open_node: Callable[..., Node
         node.groups.check_loaded(["g"])
     with pytest.raises(NotCoordinator):
         node.groups.delete_groups(messages.DeleteGroupsRequest(groups_names=["g"]))
-    node.groups.check_all_loaded()
+    node.groups.check_all_loaded(1)
     assert OFFSETS_TOPIC not in node.cluster.topics
 
 
@@ -87,7 +87,7 @@ def test_g120_a_request_finds_nobody_whose_session_is_over(node: Node) -> None:
         assert left.error_code == 25
         await node.settled_member("h")
         node.clock.step(10_000)
-        node.groups.check_all_loaded()
+        node.groups.check_all_loaded(1)
         assert node.states() == {"g": "Empty", "h": "Empty"}
         await node.settled_member("i")
         node.clock.step(10_000)

@@ -235,7 +235,7 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     for attempt in (
         lambda: asyncio.run(node.commit()),
         lambda: node.groups.check_loaded(["other", "g"]),
-        node.groups.check_all_loaded,
+        lambda: node.groups.check_all_loaded(1),
         lambda: node.groups.delete_groups(messages.DeleteGroupsRequest(groups_names=["g"])),
     ):
         with pytest.raises(NotCoordinator):
@@ -244,7 +244,7 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     assert error_of(asyncio.run(node.commit("other", 8))) == 0
     path.write_bytes(content)
     node.groups.check_loaded(["g"])
-    node.groups.check_all_loaded()
+    node.groups.check_all_loaded(1)
     assert node.offsets() == {("t", 0): 7}
 
 
@@ -264,7 +264,7 @@ def test_a_log_that_takes_long_to_read_is_not_read_again_at_once(node: Node) -> 
     with pytest.raises(NotCoordinator):
         node.groups.check_loaded(["g"])
     with pytest.raises(NotCoordinator):
-        node.groups.check_all_loaded()
+        node.groups.check_all_loaded(1)
     assert error_of(asyncio.run(node.commit("other", 8))) == 0
     node.clock.step(1000)
     node.groups.check_loaded(["g"])
@@ -346,7 +346,7 @@ def test_g07_a_state_log_that_has_grown_says_nothing_old(
     for name in names:
         asyncio.run(node.commit(name, 1))
     before = {name: node.groups.partition_of(name) for name in names}
-    node.cluster.create_partitions([(node.cluster.topics[OFFSETS_TOPIC], 5)])
+    node.cluster.create_partitions([node.cluster.plan_growth(OFFSETS_TOPIC, 5, None)])
     assert {name: node.groups.partition_of(name) for name in names} == before
     asyncio.run(node.commit("g0", 2))
     node.restart()

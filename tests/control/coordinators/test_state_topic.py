@@ -2,12 +2,18 @@ from pathlib import Path
 
 import pytest
 
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.state_topic import ReplayedBatch, StateTopic
-from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
-from broker_lite.errors import InvalidReplicationFactor, KafkaStorageError, RecordListTooLarge
+from broker_lite.errors import (
+    InvalidReplicationFactor,
+    KafkaStorageError,
+    NotEnoughReplicas,
+    RecordListTooLarge,
+)
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
@@ -103,7 +109,7 @@ def test_g07_what_is_where_does_not_change_while_it_is_used(open_cluster: OpenCl
     cluster = open_cluster(offsets_topic_num_partitions="3")
     topic = StateTopic(cluster, OFFSETS_TOPIC)
     assert (topic.ensure().partition_count, topic.partition_of("g")) == (3, 103 % 3)
-    cluster.create_partitions([(cluster.topics[OFFSETS_TOPIC], 7)])
+    cluster.create_partitions([cluster.plan_growth(OFFSETS_TOPIC, 7, None)])
     assert topic.partition_of("g") == 103 % 3
     assert StateTopic(cluster, OFFSETS_TOPIC).partition_of("g") == 103 % 7
     # a topic that is made anew is another one
@@ -152,3 +158,76 @@ def test_a_batch_whose_records_are_damaged_is_told(open_cluster: OpenCluster) ->
     cluster.log(OFFSETS_TOPIC, 0).append_batch(batch, now_ms=NOW_MS)
     with pytest.raises(KafkaStorageError, match="__consumer_offsets-0 cannot be read at offset 1"):
         list(topic.replay())
+
+
+# -- who leads
+
+
+def test_c60_one_broker_leads_everything_even_before_the_topic_exists(
+    open_cluster: OpenCluster,
+) -> None:
+    cluster = open_cluster(offsets_topic_num_partitions="3")
+    topic = StateTopic(cluster, OFFSETS_TOPIC)
+    for _ in range(2):
+        assert topic.leads_all(1)
+        assert topic.is_led("g", 1)
+        assert topic.is_led_by_any("g")
+        assert not topic.is_led("g", 2)
+        topic.ensure()
+    assert topic.partitions_to_replay() == [0, 1, 2]
+    cluster.controller.fence(1)
+    assert not topic.leads_all(1)
+    assert not topic.is_led("g", 1)
+    assert not topic.is_led_by_any("g")
+    assert topic.partitions_to_replay() == []
+
+
+def test_c60_each_of_several_brokers_leads_its_partitions(open_cluster: OpenCluster) -> None:
+    cluster = open_cluster(
+        broker_lite_brokers="3",
+        offsets_topic_num_partitions="3",
+        offsets_topic_replication_factor="3",
+    )
+    topic = StateTopic(cluster, OFFSETS_TOPIC)
+    assert [topic.leader(partition) for partition in range(3)] == [-1, -1, -1]
+    assert not any(topic.is_led("g", node_id) for node_id in (1, 2, 3))
+    assert not topic.is_led_by_any("g")
+    topic.ensure()
+    leaders = [topic.leader(partition) for partition in range(4)]
+    assert sorted(leaders) == [-1, 1, 2, 3]
+    place = topic.partition_of("g")
+    assert [n for n in (1, 2, 3) if topic.is_led("g", n)] == [leaders[place]]
+    assert topic.is_led_by_any("g")
+    assert not any(map(topic.leads_all, (1, 2, 3)))
+    cluster.controller.fence(1)
+    cluster.controller.fence(2)
+    assert topic.leads_all(3)
+
+
+def test_c65_moves_are_those_of_its_own_partitions_to_another_epoch(
+    open_cluster: OpenCluster,
+) -> None:
+    cluster = open_cluster()
+    topic, other = StateTopic(cluster, OFFSETS_TOPIC).ensure(), cluster.create_topic("t")
+    before = topic.partitions[0]
+    led = Moved(topic, 0, before, before._replace(leader_epoch=1))
+    shrunk = Moved(topic, 1, before, before._replace(isr=()))
+    foreign = Moved(other, 0, before, before._replace(leader_epoch=1))
+    assert StateTopic(cluster, OFFSETS_TOPIC).moves([led, shrunk, foreign]) == [led]
+
+
+def test_c53_transactions_need_enough_replicas_and_groups_do_not(
+    open_cluster: OpenCluster,
+) -> None:
+    """As in Kafka: the one appends with acks -1, the other with acks 1."""
+    cluster = open_cluster()
+    for name, expected in ((OFFSETS_TOPIC, 1), (TRANSACTIONS_TOPIC, 0)):
+        topic = StateTopic(cluster, name)
+        topic.ensure()
+        cluster.log(name, 0).lacks_replicas = True
+        if expected:
+            topic.append(0, records((b"k", b"v")), now_ms=NOW_MS)
+        else:
+            with pytest.raises(NotEnoughReplicas):
+                topic.append(0, records((b"k", b"v")), now_ms=NOW_MS)
+        assert topic.end_offset(0) == expected

@@ -92,11 +92,11 @@ def test_t64_ids_that_are_idle_are_forgotten_for_good(tmp_path: Path) -> None:
     for name in names:
         broker.init(name)
     broker.step(4999)
-    assert len(broker.transactions.all()) == 30
+    assert len(broker.transactions.all(1)) == 30
     broker.step(1)
-    assert broker.transactions.all() == []
+    assert broker.transactions.all(1) == []
     broker.restart()
-    assert broker.transactions.all() == []
+    assert broker.transactions.all(1) == []
     broker.cluster.close(sync=False)
 
 
@@ -314,16 +314,16 @@ def test_what_cannot_be_read_is_not_known(broker: TransactionBroker) -> None:
     assert broker.init().error == 15
     assert broker.add(producer, ("t", 0)) == 15
     assert broker.transactions.verify("x", producer, [("t", 0)]) == {("t", 0): 15}
-    assert broker.transactions.find("x") == 15
+    assert broker.transactions.find("x", 1) == 15
     with pytest.raises(CoordinatorLoadInProgress):
-        broker.transactions.all()
+        broker.transactions.all(1)
     assert broker.init("y").error == 16
     broker.step(RETRY_MS)
     deadline_ms = broker.transactions.next_deadline_ms()
     assert deadline_ms == broker.clock.steady_ms() + RETRY_MS
     broker.topic.mend()
     broker.step(RETRY_MS)
-    assert [each.transactional_id for each in broker.transactions.all()] == ["x", "y"]
+    assert [each.transactional_id for each in broker.transactions.all(1)] == ["x", "y"]
     assert broker.state() in ("Ongoing", "CompleteAbort")
 
 

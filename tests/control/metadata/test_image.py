@@ -3,6 +3,8 @@ from typing import Any
 from broker_lite.control.metadata import metadata_records as kinds
 from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.metadata.metadata_records import MetadataRecord, PartitionRecords, make
+from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration
+from tests.control.registered import placement
 
 ID, OTHER_ID = b"a" * 16, b"b" * 16
 
@@ -12,7 +14,13 @@ def topic(name: str = "t", topic_id: bytes = ID) -> MetadataRecord:
 
 
 def partition(index: int, epoch: int = 0, topic_id: bytes = ID) -> MetadataRecord:
-    return make(kinds.PARTITION, partition_id=index, topic_id=topic_id, leader_epoch=epoch)
+    return make(
+        kinds.PARTITION,
+        partition_id=index,
+        topic_id=topic_id,
+        leader_epoch=epoch,
+        partition_epoch=0,
+    )
 
 
 def config(name: str, value: str | None, **resource: Any) -> MetadataRecord:
@@ -55,12 +63,16 @@ def test_partitions_are_added_and_values_do_not_change() -> None:
 
 
 def test_partitions_that_are_one_value_are_those_of_their_records() -> None:
-    records = PartitionRecords(partition(1, 2).value, range(1, 4))
+    places = [placement(1, 2), placement(3, 1, 2, isr=[1, 2]), placement(1, 2)]
+    records = PartitionRecords(ID, 1, places)
     together = image_of([topic(), partition(0)])
     together.apply([records])
     one_by_one = image_of([topic(), partition(0)], list(records.each()))
     assert together.topics == one_by_one.topics
-    assert together.topics["t"].leader_epochs == (0, 2, 2, 2)
+    first, second, third = together.topics["t"].partitions[1:]
+    assert first == PartitionRegistration(leader=1, replicas=(1, 2), isr=(1, 2))
+    assert second == PartitionRegistration(leader=1, replicas=(3, 1, 2), isr=(1, 2))
+    assert third is first
 
 
 def test_p89_a_change_of_leader_raises_the_epoch_anything_else_does_not() -> None:
@@ -70,12 +82,125 @@ def test_p89_a_change_of_leader_raises_the_epoch_anything_else_does_not() -> Non
         [make(kinds.PARTITION_CHANGE, leader=1, **change)],
         [make(kinds.PARTITION_CHANGE, isr=[1], **change)],
     )
-    assert image.topics["t"].leader_epochs == (4,)
+    (changed,) = image.topics["t"].partitions
+    assert (changed.leader, changed.leader_epoch, changed.isr) == (1, 4, (1,))
+    assert changed.partition_epoch == 2
 
 
 def test_a_partition_record_again_is_the_partition_as_it_is_now() -> None:
     image = image_of([topic(), partition(0)], [partition(0, 9)])
-    assert image.topics["t"].leader_epochs == (9,)
+    assert [one.leader_epoch for one in image.topics["t"].partitions] == [9]
+
+
+def test_a_partition_is_what_its_record_says() -> None:
+    record = make(
+        kinds.PARTITION,
+        partition_id=0,
+        topic_id=ID,
+        replicas=[3, 1, 2],
+        isr=[],
+        leader=NO_LEADER,
+        leader_epoch=7,
+        partition_epoch=9,
+        eligible_leader_replicas=[1],
+        last_known_elr=[3],
+        leader_recovery_state=1,
+    )
+    image = image_of([topic(), record])
+    assert image.topics["t"].partitions == (
+        PartitionRegistration(NO_LEADER, 7, (3, 1, 2), (), (1,), (3,), 9, True),
+    )
+
+
+def test_a_change_leaves_what_it_does_not_name() -> None:
+    """Null leaves a list as it is, an empty list empties it (PartitionRegistration.merge)."""
+    before = PartitionRegistration(1, 3, (1, 2), (1,), (2,), (1,), 5, True)
+    image = image_of([topic(), partition(0, 3)])
+    name = {"partition_id": 0, "topic_id": ID}
+    image.apply(
+        [
+            make(
+                kinds.PARTITION,
+                **name,
+                replicas=[1, 2],
+                isr=[1],
+                leader=1,
+                leader_epoch=3,
+                partition_epoch=5,
+                eligible_leader_replicas=[2],
+                last_known_elr=[1],
+                leader_recovery_state=1,
+            )
+        ]
+    )
+    assert image.topics["t"].partitions == (before,)
+    image.apply([make(kinds.PARTITION_CHANGE, **name)])
+    assert image.topics["t"].partitions == (before._replace(partition_epoch=6),)
+    nothing: list[int] = []
+    image.apply(
+        [
+            make(
+                kinds.PARTITION_CHANGE,
+                **name,
+                isr=nothing,
+                eligible_leader_replicas=nothing,
+                last_known_elr=nothing,
+                leader_recovery_state=0,
+                leader=NO_LEADER,
+            )
+        ]
+    )
+    after = PartitionRegistration(NO_LEADER, 4, (1, 2), (), (), (), 7, False)
+    assert image.topics["t"].partitions == (after,)
+
+
+def test_a_leader_that_is_named_again_has_a_new_epoch() -> None:
+    image = image_of([topic(), partition(0, 3)])
+    leader = image.topics["t"].partitions[0].leader
+    image.apply([make(kinds.PARTITION_CHANGE, partition_id=0, topic_id=ID, leader=leader)])
+    (changed,) = image.topics["t"].partitions
+    assert (changed.leader, changed.leader_epoch, changed.partition_epoch) == (leader, 4, 1)
+
+
+def test_partitions_that_are_alike_share_one_value() -> None:
+    image = image_of([topic(), partition(0), partition(1)])
+    first, second = image.topics["t"].partitions
+    assert first is second
+    image.apply([topic("u", OTHER_ID), partition(0, topic_id=OTHER_ID)])
+    assert image.topics["u"].partitions[0] is first
+
+
+def test_a_change_of_one_partition_leaves_its_neighbours() -> None:
+    image = image_of([topic(), partition(0), partition(1), partition(2)])
+    before = image.topics["t"].partitions
+    image.apply([make(kinds.PARTITION_CHANGE, partition_id=1, topic_id=ID, isr=[2])])
+    after = image.topics["t"].partitions
+    assert (after[0], after[2]) == (before[0], before[2])
+    assert after[1].isr == (2,)
+
+
+def test_changes_of_partitions_that_are_not_there_are_skipped() -> None:
+    image = image_of([topic(), partition(0)])
+    before = image.topics["t"]
+    image.apply([make(kinds.PARTITION_CHANGE, partition_id=1, topic_id=ID, leader=5)])
+    image.apply([make(kinds.PARTITION_CHANGE, partition_id=0, topic_id=OTHER_ID, leader=5)])
+    assert image.topics == {"t": before}
+
+
+def test_growth_in_the_batch_of_the_creation() -> None:
+    image = MetadataImage()
+    image.apply(
+        [
+            topic(),
+            PartitionRecords(ID, 0, [placement(1)]),
+            config("retention.ms", "5"),
+            PartitionRecords(ID, 1, [placement(2), placement(1)]),
+            make(kinds.PARTITION_CHANGE, partition_id=2, topic_id=ID, leader=7),
+        ]
+    )
+    found = image.topics["t"]
+    assert [one.leader for one in found.partitions] == [1, 2, 7]
+    assert found.overrides == {"retention.ms": "5"}
 
 
 def test_p92_removal_takes_configs_and_the_id_along() -> None:
@@ -138,7 +263,8 @@ def test_features_ids_and_broker_epoch() -> None:
         ]
     )
     assert image.features == {"metadata.version": 25}
-    assert (image.next_producer_id, image.broker_epoch, image.version) == (1000, 4, 1)
+    assert (image.next_producer_id, image.version) == (1000, 1)
+    assert (image.broker_epoch(1), image.broker_epoch(2)) == (4, -1)
 
 
 def test_kinds_that_nothing_depends_on_are_skipped() -> None:

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -6,10 +7,12 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.metadata_changes import Endpoint
 from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.metadata_log import MetadataLog
-from broker_lite.control.metadata.metadata_records import make
+from broker_lite.control.metadata.metadata_records import MetadataRecord, decode, make
+from broker_lite.control.metadata.topic import NO_LEADER
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.file_cache import FileCache
@@ -17,7 +20,7 @@ from broker_lite.log.log import Log
 from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
-from broker_lite.settings import Settings
+from broker_lite.settings import Given, Settings
 from tests.control.metadata_files import stored
 from tests.support.reference_kafka import run_tool
 from tests.support.toolchain import require
@@ -122,7 +125,7 @@ def test_files_that_cannot_be_written_beside_the_log(log: Log) -> None:
 def test_kafkas_dump_tool_reads_it(tmp_path: Path) -> None:
     require("java", "mvn")
     cluster = Cluster.open(Settings(), tmp_path, Clock.standing_still())
-    cluster.register([Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
+    cluster.register(1, [Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
     cluster.create_topic("t")
     cluster.alter_configs([(2, "t", {"retention.ms": "5"})])
     cluster.next_producer_id()
@@ -147,3 +150,83 @@ def test_kafkas_dump_tool_reads_it(tmp_path: Path) -> None:
         assert kind in text
     assert "isvalid: false" not in text
     assert "rror" not in text
+
+
+@pytest.mark.kafka
+def test_kafkas_dump_tool_reads_what_happens_to_brokers(tmp_path: Path) -> None:
+    """C-10 to C-27: each record as the image has it, so nothing of it is in another field."""
+    require("java", "mvn")
+    settings = Settings({"broker.lite.brokers": Given("3", "test")})
+    cluster = Cluster.open(settings, tmp_path, Clock.standing_still())
+    for node_id in cluster.node_ids:
+        cluster.register(node_id, [Endpoint("PLAINTEXT", "127.0.0.1", 9091 + node_id)])
+    for name, replicas in (("t", (1, 2, 3)), ("u", (3,))):
+        new = NewTopic(name, assignments=((0, replicas),))
+        cluster.create_topics([cluster.plan_topic(new)])
+    start = cluster.metadata_log.end_offset
+    cluster.controller.fence(1)
+    cluster.controller.shut_down(2)
+    cluster.controller.lose(3)
+    cluster.controller.unfence(3)
+    cluster.controller.unregister(2)
+    found = [cluster.topics[name].partitions[0] for name in ("t", "u")]
+    cluster.close()
+    assert [(one.leader, one.leader_epoch) for one in found] == [(NO_LEADER, 3), (NO_LEADER, 1)]
+    written = _dumped(tmp_path, start)
+    kind = "BROKER_REGISTRATION_CHANGE_RECORD"
+    brokers = [record["data"] for record in written if record["type"] == kind]
+    assert [
+        (one["brokerId"], one.get("fenced", 0), one.get("inControlledShutdown", 0))
+        for one in brokers[:2]
+    ] == [(1, 1, 0), (2, 0, 1)]
+    assert "UNREGISTER_BROKER_RECORD" in [record["type"] for record in written]
+    kafka = [
+        _changed(record["data"])
+        for record in written
+        if record["type"] == "PARTITION_CHANGE_RECORD"
+    ]
+    ours = [
+        _ours(record.value)
+        for record in _stored(tmp_path, start)
+        if record.api_key == kinds.PARTITION_CHANGE
+    ]
+    assert kafka == ours
+    assert {"leader": -1, "isr": [], "lastKnownElr": [3]} in ours
+
+
+_FIELDS = {
+    "leader": "leader",
+    "isr": "isr",
+    "eligibleLeaderReplicas": "eligible_leader_replicas",
+    "lastKnownElr": "last_known_elr",
+    "leaderRecoveryState": "leader_recovery_state",
+}
+
+
+def _dumped(data_dir: Path, start: int) -> list[Any]:
+    """The records from an offset on, as Kafka's tool decodes them."""
+    dump = "org.apache.kafka.tools.DumpLogSegments"
+    path = data_dir / "__cluster_metadata-0" / f"{0:020d}.log"
+    text = run_tool(dump, "--cluster-metadata-decoder", "--files", str(path))
+    found = re.findall(r"\| offset: (\d+).* payload: (.+)$", text, re.MULTILINE)
+    return [json.loads(payload) for offset, payload in found if int(offset) >= start]
+
+
+def _stored(data_dir: Path, start: int) -> list[MetadataRecord]:
+    path = data_dir / "__cluster_metadata-0" / f"{0:020d}.log"
+    return [
+        decode(one.value or b"")
+        for each in stored(path)
+        if not each.is_control and each.base_offset >= start
+        for one in iterate_records(each)
+    ]
+
+
+def _changed(data: Any) -> dict[str, object]:
+    return {name: data[name] for name in _FIELDS if name in data}
+
+
+def _ours(value: Any) -> dict[str, object]:
+    fields = {name: getattr(value, ours) for name, ours in _FIELDS.items()}
+    unchanged = {"leader": -2, "leaderRecoveryState": -1}
+    return {name: each for name, each in fields.items() if each != unchanged.get(name)}

@@ -8,12 +8,14 @@ from broker_lite.control.metadata import metadata_records as kinds
 from broker_lite.control.metadata.metadata_records import (
     MetadataRecord,
     PartitionRecords,
+    Placement,
     decode,
     encode,
     encode_change,
     make,
 )
-from broker_lite.wire import DecodeError
+from broker_lite.wire import DecodeError, EncodeError
+from tests.control.registered import placement
 
 # values of records as a Kafka 4.3.1 wrote them, taken with its dump tool from its metadata log
 KAFKA = {
@@ -82,6 +84,22 @@ def test_an_older_directory_gets_the_records_of_its_level(
         make(kinds.PRODUCER_IDS, broker_id=1, broker_epoch=2, next_producer_id=1000),
         make(kinds.PARTITION, partition_id=3, topic_id=b"i" * 16, replicas=[1], isr=[1], leader=1),
         make(kinds.BROKER_REGISTRATION_CHANGE, broker_id=1, broker_epoch=2, fenced=-1),
+        make(kinds.BROKER_REGISTRATION_CHANGE, broker_id=1, in_controlled_shutdown=1),
+        make(kinds.BROKER_REGISTRATION_CHANGE, broker_id=1, log_dirs=[b"d" * 16]),
+        make(kinds.UNREGISTER_BROKER, broker_id=1, broker_epoch=2),
+        make(kinds.PARTITION_CHANGE, partition_id=3, topic_id=b"i" * 16, leader=-1),
+        make(
+            kinds.PARTITION_CHANGE,
+            topic_id=b"i" * 16,
+            isr=[],
+            replicas=[2, 1],
+            directories=[b"d" * 16, b"e" * 16],
+            leader_recovery_state=1,
+        ),
+        make(kinds.FEATURE_LEVEL, name="group.version", feature_level=1),
+        make(kinds.CLIENT_QUOTA, key="producer_byte_rate", value=0.5),
+        make(kinds.USER_SCRAM_CREDENTIAL, name="u", mechanism=1, iterations=4096),
+        make(kinds.REMOVE_USER_SCRAM_CREDENTIAL, name="u", mechanism=2),
         make(kinds.REGISTER_BROKER, broker_id=1, incarnation_id=b"j" * 16, broker_epoch=7),
     ],
     ids=lambda record: type(record.value).__name__,
@@ -92,12 +110,56 @@ def test_what_is_encoded_is_decoded(record: MetadataRecord) -> None:
 
 @pytest.mark.parametrize("level", [17, 30])
 def test_the_records_of_many_partitions_are_encoded_as_each_of_them(level: int) -> None:
-    first = decode(bytes.fromhex(KAFKA["partition"])).value
-    records = PartitionRecords(first, range(5, 300))
+    places = [placement(1), placement(2, 1), placement(3, 1, 2, isr=[2])]
+    records = PartitionRecords(b"i" * 16, 5, [places[index % 3] for index in range(295)])
     each = list(records.each())
     assert [record.value.partition_id for record in each] == list(range(5, 300))
+    assert [record.value.leader for record in each[:3]] == [1, 2, 2]
     assert encode_change(records, level) == [encode(record, level) for record in each]
-    assert first.partition_id == 0
+
+
+def test_a_new_partition_is_written_as_kafka_writes_it() -> None:
+    kafka = decode(bytes.fromhex(KAFKA["partition"])).value
+    place = Placement(tuple(kafka.replicas), tuple(kafka.isr), tuple(kafka.directories))
+    (value,) = encode_change(PartitionRecords(kafka.topic_id, 0, [place]), 30)
+    assert value.hex() == KAFKA["partition"]
+
+
+def test_eligible_leaders_are_written_from_the_level_on_that_has_them() -> None:
+    record = make(
+        kinds.PARTITION_CHANGE,
+        topic_id=b"i" * 16,
+        isr=[],
+        eligible_leader_replicas=[2],
+        last_known_elr=[1],
+    )
+    assert decode(encode(record, 23)) == record
+    with pytest.raises(EncodeError):
+        encode(record, 22)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kinds.REGISTER_BROKER,
+        kinds.UNREGISTER_BROKER,
+        kinds.TOPIC,
+        kinds.PARTITION,
+        kinds.CONFIG,
+        kinds.PARTITION_CHANGE,
+        kinds.REMOVE_TOPIC,
+        kinds.USER_SCRAM_CREDENTIAL,
+        kinds.FEATURE_LEVEL,
+        kinds.CLIENT_QUOTA,
+        kinds.PRODUCER_IDS,
+        kinds.BROKER_REGISTRATION_CHANGE,
+        kinds.REMOVE_USER_SCRAM_CREDENTIAL,
+    ],
+)
+def test_every_kind_that_is_written_has_a_version_at_every_level(kind: int) -> None:
+    for level in range(7, 34):
+        record = make(kind)
+        assert decode(encode(record, level)) == record
 
 
 def test_a_single_record_is_encoded_by_itself() -> None:

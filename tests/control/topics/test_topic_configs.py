@@ -1,13 +1,14 @@
 import pytest
 
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.settings import Given, Settings
 
 
 def topic(**overrides: str) -> Topic:
     texts = {name.replace("_", "."): text for name, text in overrides.items()}
-    return Topic(name="t", topic_id=b"i" * 16, leader_epochs=(0,), overrides=texts)
+    partitions = (PartitionRegistration(1),)
+    return Topic(name="t", topic_id=b"i" * 16, partitions=partitions, overrides=texts)
 
 
 def test_topics_without_overrides_share_one_value() -> None:

@@ -9,6 +9,7 @@ from broker_lite.record.builder import BatchBuilder
 from tests.log.batches import batch, record
 from tests.support.disk import Disk
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+from tests.support.several_brokers import place_topic, talk_to
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -55,3 +56,13 @@ def test_p141_a_file_system_that_does_not_tell_its_size(
     result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
     (tmp_path / "elsewhere").rename(tmp_path / "data")
     assert (result.total_bytes, result.usable_bytes) == (-1, -1)
+
+
+@pytest.mark.parametrize(("node_id", "indexes"), [(1, [0, 1]), (2, [1]), (3, [0])])
+def test_p141_each_broker_measures_its_replicas(
+    open_broker: OpenBroker, node_id: int, indexes: list[int]
+) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="3"), node_id)
+    place_topic(broker.cluster, "t", [1, 3], [2, 1])
+    result = one(broker.call("DescribeLogDirs", 4, topics=None).results)
+    assert [each.partition_index for each in one(result.topics).partitions] == indexes

@@ -3,7 +3,7 @@
 import pytest
 
 from broker_lite.wire import messages
-from tests.support.handler_broker import HandlerBroker, one
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 
 
 @pytest.mark.parametrize("version", range(3))
@@ -27,3 +27,17 @@ def test_p149_of_another_topic_nothing_is_told(broker: HandlerBroker) -> None:
     answer = broker.call("DescribeQuorum", 2, topics=[topic])
     assert one(one(answer.topics).partitions).error_code == 3
     assert answer.nodes == []
+
+
+def test_p149_other_brokers_that_are_alive_observe(open_broker: OpenBroker) -> None:
+    broker = open_broker(broker_lite_brokers="4")
+    broker.cluster.controller.fence(3)
+    types = messages.DescribeQuorumRequest
+    partition = types.PartitionData(partition_index=0)
+    topic = types.TopicData(topic_name="__cluster_metadata", partitions=[partition])
+    answer = broker.call("DescribeQuorum", 2, topics=[topic])
+    told = one(one(answer.topics).partitions)
+    assert [each.replica_id for each in told.current_voters] == [1]
+    assert [each.replica_id for each in told.observers] == [2, 4]
+    assert {each.log_end_offset for each in told.observers} == {told.high_watermark}
+    assert [node.node_id for node in answer.nodes] == [1]

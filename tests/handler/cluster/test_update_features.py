@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from broker_lite.wire import messages
-from tests.support.handler_broker import HandlerBroker, one
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 
 
 def update(
@@ -52,3 +52,21 @@ def test_p150_one_that_cannot_be_changed_fails_all(broker: HandlerBroker, versio
     assert (answer.error_code, answer.results) == (95, [])
     assert answer.error_message.startswith("The update failed for all features since")
     assert broker.cluster.features["transaction.version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("emulate", "feature", "level", "reason"),
+    [
+        ("4.3,3.9", "group.version", 1, "Broker 2 does not support this feature."),
+        ("4.3,3.9", "metadata.version", 25, "Broker 2 only supports versions 7-21"),
+        ("3.9,4.3", "group.version", 1, "Local controller 1 does not support this feature."),
+    ],
+)
+def test_p150_all_brokers_have_to_support_a_level(
+    open_broker: OpenBroker, emulate: str, feature: str, level: int, reason: str
+) -> None:
+    broker = open_broker(broker_lite_brokers="2", emulate=emulate)
+    assert dict(broker.cluster.features) == {"metadata.version": 21}
+    answer = update(broker, 2, (feature, level, 1))
+    assert (answer.error_code, answer.error_message.endswith(reason)) == (95, True)
+    assert update(broker, 2, ("group.version", 0, 1)).error_code == (0 if emulate > "4" else 95)

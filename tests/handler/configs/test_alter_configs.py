@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.metadata.image import GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
-from tests.support.handler_broker import HandlerBroker, one
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+from tests.support.several_brokers import talk_to
 
 
 def alter(broker: HandlerBroker, version: int, value: str, **fields: Any) -> Any:
@@ -154,3 +155,49 @@ def test_p127_many_configs_are_several_changes(broker: HandlerBroker) -> None:
     answers = broker.call("AlterConfigs", 1, resources=resources).responses
     assert [each.resource_name for each in answers] == [f"{n}" for n in range(100)]
     assert [each.error_code for each in answers] == [0, 40] * 50
+
+
+@pytest.mark.parametrize("api", ["AlterConfigs", "IncrementalAlterConfigs"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("2", None),
+        ("", None),
+        ("1", "Unexpected broker id, expected 2, but received 1"),
+        ("9", "Unexpected broker id, expected 2, but received 9"),
+        ("x", "Node id must be an integer, but it is: x"),
+    ],
+)
+def test_p127_each_broker_takes_its_own_configs(
+    open_broker: OpenBroker, api: str, name: str, text: str | None
+) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="3"), 2)
+    types = getattr(messages, f"{api}Request")
+    configs = {"max.connections": "7", **({} if name else {"min.insync.replicas": "1"})}
+    resource = types.AlterConfigsResource(
+        resource_type=BROKER_RESOURCE,
+        resource_name=name,
+        configs=[types.AlterableConfig(name=key, value=value) for key, value in configs.items()],
+    )
+    response = one(broker.call(api, 1, resources=[resource]).responses)
+    assert (response.error_code, response.error_message) == (42 if text else 0, text)
+    counts = [broker.cluster.settings_of(node_id).max_connections for node_id in (1, 2, 3)]
+    assert [count == 7 for count in counts] == [name == "", text is None, name == ""]
+
+
+def test_p131_a_change_is_checked_against_the_brokers_own_settings(open_broker: OpenBroker) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="2", num_io_threads="4"), 2)
+    types = messages.IncrementalAlterConfigsRequest
+
+    def threads(count: int) -> Any:
+        resource = types.AlterConfigsResource(
+            resource_type=BROKER_RESOURCE,
+            resource_name="2",
+            configs=[types.AlterableConfig(name="num.io.threads", value=str(count))],
+        )
+        return one(broker.call("IncrementalAlterConfigs", 1, resources=[resource]).responses)
+
+    assert threads(8).error_code == 0
+    assert threads(16).error_code == 0
+    assert threads(33).error_code == 42
+    assert broker.cluster.settings.num_io_threads == 4

@@ -7,6 +7,7 @@ from broker_lite.handler.configs import describe_configs
 from broker_lite.handler.context import CloseConnection
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+from tests.support.several_brokers import talk_to
 
 RESOURCE = messages.DescribeConfigsRequest.DescribeConfigsResource
 
@@ -86,3 +87,28 @@ def test_p123_g91_a_group_is_described_whether_there_is_one_or_not(broker: Handl
     (config,) = some.configs
     assert (config.value, config.config_source, config.read_only) == ("45000", 5, False)
     assert (nobody.error_code, nobody.error_message) == (42, "Group name must not be empty")
+
+
+def test_p123_a_broker_describes_itself(open_broker: OpenBroker) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="3", broker_lite_racks="a,b"), 2)
+    broker.cluster.alter_configs(
+        [(BROKER_RESOURCE, "2", {"max.connections": "5"}), (BROKER_RESOURCE, "3", {"x": "y"})]
+    )
+    keys = ["max.connections", "node.id", "broker.rack", "listeners", "x"]
+    asked = RESOURCE(resource_type=BROKER_RESOURCE, resource_name="2", configuration_keys=keys)
+    configs = one(broker.call("DescribeConfigs", 4, resources=[asked]).results).configs
+    assert {config.name: (config.value, config.config_source) for config in configs} == {
+        "max.connections": ("5", 2),
+        "node.id": ("2", 4),
+        "broker.rack": ("b", 4),
+        "listeners": ("PLAINTEXT://127.0.0.1:9093", 4),
+    }
+
+
+@pytest.mark.parametrize("name", ["1", "3", "9"])
+def test_p123_a_broker_does_not_describe_others(open_broker: OpenBroker, name: str) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="3"), 2)
+    asked = RESOURCE(resource_type=BROKER_RESOURCE, resource_name=name, configuration_keys=None)
+    result = one(broker.call("DescribeConfigs", 4, resources=[asked]).results)
+    text = f"Unexpected broker id, expected 2 or empty string, but received {name}"
+    assert (result.error_code, result.error_message) == (42, text)

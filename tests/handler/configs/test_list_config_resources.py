@@ -2,7 +2,8 @@ import pytest
 
 from broker_lite.control.metadata.image import GROUP_RESOURCE
 from broker_lite.control.topics.topic_rules import NewTopic
-from tests.support.handler_broker import HandlerBroker
+from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.several_brokers import talk_to
 
 TOPICS, BROKERS, LOGGERS, METRICS, GROUPS = 2, 4, 8, 16, 32
 
@@ -40,3 +41,10 @@ def test_p130_a_type_that_there_is_not(broker: HandlerBroker) -> None:
 def test_p130_version_0_is_about_client_metrics(broker: HandlerBroker) -> None:
     answer = broker.call("ListConfigResources", 0)
     assert (answer.error_code, answer.config_resources) == (0, [])
+
+
+def test_p130_all_brokers_that_are_alive(open_broker: OpenBroker) -> None:
+    broker = talk_to(open_broker(broker_lite_brokers="4"), 2)
+    broker.cluster.controller.fence(3)
+    answer = broker.call("ListConfigResources", 1, resource_types=[BROKERS])
+    assert [each.resource_name for each in answer.config_resources] == ["1", "2", "4"]

@@ -1,6 +1,7 @@
 """Fetch without waiting, from request bytes to response bytes: F-01 to F-06, F-10 to F-22.
 
-Also tests: broker_lite.handler.fetch.partition, broker_lite.handler.fetch.read.
+Also tests: broker_lite.handler.fetch.partition, broker_lite.handler.fetch.read,
+broker_lite.handler.fetch.readable.
 """
 
 import asyncio
@@ -134,7 +135,7 @@ def test_f05_errors_while_reading(handlers: Handlers, fields: dict[str, int], co
 
 
 def test_f05_v16_74_names_the_leader(handlers: Handlers) -> None:
-    handlers.log().become_leader(3)
+    handlers.elect(3)
     response = handlers.now(FETCH, 16, handlers.fetch_request(wanted(current_leader_epoch=2)))
     (answer,) = fetched(response)
     assert (answer.error_code, answer.current_leader.leader_id) == (74, 1)

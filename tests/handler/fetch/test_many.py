@@ -17,8 +17,9 @@ from broker_lite.handler.fetch.partition import PARTITION_BYTES
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.large import let_go
 from broker_lite.wire import messages
-from tests.handler.data_apis import FETCH, Handlers, fetched, join, size, wanted
+from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
 from tests.log.batches import batch, record
+from tests.support.handler_broker import join
 
 BATCH = batch(record())
 MANY = "many"

@@ -41,7 +41,7 @@ def test_g87_every_version_gets_its_partitions(broker: HandlerBroker, version: i
 def test_g84_a_topic_that_grows_is_noticed(broker: HandlerBroker) -> None:
     create_topic(broker)
     epoch = heartbeat(broker).member_epoch
-    broker.cluster.create_partitions([(broker.cluster.topics["t"], 3)])
+    broker.cluster.create_partitions([broker.cluster.plan_growth("t", 3, None)])
     owned = [
         messages.ConsumerGroupHeartbeatRequest.TopicPartitions(
             topic_id=broker.cluster.topics["t"].topic_id, partitions=[0, 1]

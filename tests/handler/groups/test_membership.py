@@ -93,7 +93,8 @@ def test_a_group_that_cannot_be_read(broker: HandlerBroker) -> None:
     break_log(broker)
     fields = {"group_id": "g", "generation_id": 1, "member_id": member_id}
     answer = asyncio.run(join(broker, 8, member_id=member_id))
-    assert (answer.error_code, answer.member_id, answer.protocol_name) == (16, member_id, None)
+    # measured: Kafka 4.3.1 does not repeat the member id here
+    assert (answer.error_code, answer.member_id, answer.protocol_name) == (16, "", None)
     assert broker.call("SyncGroup", 3, **fields).error_code == 16
     assert broker.call("Heartbeat", 3, **fields).error_code == 16
     assert broker.call("LeaveGroup", 3, group_id="g").error_code == 16

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from broker_lite import errors
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.errors import BrokerError
 from broker_lite.handler.produce.check import (
     Accepted,
@@ -183,7 +183,8 @@ def test_record_set_is_refused(data: bytes | None, version: int, error: type[Bro
 
 
 def accepted(*producers: tuple[int, int] | None) -> list[Accepted]:
-    topic = Topic(name="t", topic_id=bytes(16), leader_epochs=(0,), overrides={})
+    partitions = (PartitionRegistration(1),)
+    topic = Topic(name="t", topic_id=bytes(16), partitions=partitions, overrides={})
     return [Accepted(topic, 0, memoryview(b""), producer) for producer in producers]
 
 

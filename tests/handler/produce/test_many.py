@@ -26,10 +26,11 @@ from broker_lite.handler.table import APIS
 from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import DecodeError, messages
 from broker_lite.wire.produce import PARTITIONS_MAX, PartitionAnswer
-from tests.handler.data_apis import PRODUCE, TOPIC, Handlers, join
+from tests.handler.data_apis import PRODUCE, TOPIC, Handlers
 from tests.handler.fetch.old_client_requests import message, stand_in_for_3_9
 from tests.handler.produce.test_outcomes import REJECTED
 from tests.log.batches import batch, record
+from tests.support.handler_broker import join
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("short_turns")]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import ErrorCode
@@ -104,6 +105,9 @@ class Deletions:
     def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
         del changed
         self.counts.append(len(deleted))
+
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        """Nothing of it matters here."""
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Nothing of it matters here."""

@@ -87,7 +87,7 @@ async def test_t01_t06_many_ids_are_shown_beside_the_event_loop(handlers: Handle
     assert [each.transactional_id for each in shown] == ids
     for number in range(INLINE_SIZE_MAX):
         await handlers.context.transactions.init_producer_id(
-            f"id-{number}", timeout_ms=1, expected=None
+            f"id-{number}", timeout_ms=1, expected=None, node_id=1
         )
     wanted = messages.ListTransactionsRequest()
     listed = (await handlers.answer(LIST, 2, wanted)).transaction_states

@@ -1,4 +1,7 @@
-"""S-46, S-54, S-75: partitions that are new, only read, or deleted, and what they leave on disk."""
+"""S-46, S-54, S-75: partitions that are new, only read, or deleted, and what they leave on disk.
+
+Also tests: broker_lite.log.directory.partition_loading.
+"""
 
 import os
 import shutil

@@ -4,11 +4,16 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
+	"time"
 
 	"broker-lite/conformance/lines"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// metadataAge is how old metadata has to be before a client asks for it again; the default is seconds.
+const metadataAge = 100 * time.Millisecond
 
 func main() {
 	options := lines.Options()
@@ -19,6 +24,8 @@ func main() {
 		transactor(options)
 	case "transform":
 		transform(options)
+	case "writer":
+		writer(options)
 	case "administrator":
 		administrator(options)
 	default:
@@ -29,8 +36,8 @@ func main() {
 func consumerOptions(options map[string]string) []kgo.Opt {
 	owned := &lines.Owned{}
 	made := []kgo.Opt{
-		kgo.SeedBrokers(options["bootstrap"]), kgo.ConsumerGroup(options["group"]), kgo.ConsumeTopics(options["topic"]),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
+		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.ConsumerGroup(options["group"]), kgo.ConsumeTopics(options["topic"]),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(), kgo.MetadataMinAge(metadataAge),
 		kgo.SessionTimeout(lines.Milliseconds(options, "session_ms")), kgo.HeartbeatInterval(lines.Milliseconds(options, "heartbeat_ms")),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { owned.Add(added[options["topic"]]) }),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { owned.Remove(gone[options["topic"]]) }),
@@ -54,7 +61,7 @@ func consumerOptions(options map[string]string) []kgo.Opt {
 
 func producerOptions(options map[string]string) []kgo.Opt {
 	return []kgo.Opt{
-		kgo.SeedBrokers(options["bootstrap"]), kgo.TransactionalID(options["transactional_id"]),
-		kgo.TransactionTimeout(lines.Milliseconds(options, "timeout_ms")), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.SeedBrokers(strings.Split(options["bootstrap"], ",")...), kgo.TransactionalID(options["transactional_id"]),
+		kgo.TransactionTimeout(lines.Milliseconds(options, "timeout_ms")), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(metadataAge),
 	}
 }

@@ -3,17 +3,23 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"broker-lite/conformance/lines"
 
 	"github.com/IBM/sarama"
 )
 
+// backoff is the pause between two tries; some defaults are seconds.
+const backoff = 100 * time.Millisecond
+
 func main() {
 	options := lines.Options()
 	switch os.Args[1] {
 	case "member":
 		member(options)
+	case "writer":
+		writer(options)
 	case "administrator":
 		administrator(options)
 	default:

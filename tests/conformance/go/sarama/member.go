@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"broker-lite/conformance/lines"
@@ -12,9 +13,9 @@ import (
 
 // handler reads the partitions of one session at a time.
 type handler struct {
-	lock    sync.Mutex
-	owned   lines.Owned
-	topic   string
+	lock  sync.Mutex
+	owned lines.Owned
+	topic string
 	// where the next session begins, after a seek
 	sought map[int32]int64
 }
@@ -72,6 +73,9 @@ func (h *handler) take(session sarama.ConsumerGroupSession, claim sarama.Consume
 func member(options map[string]string) {
 	config := configuration()
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	config.Consumer.Retry.Backoff = backoff
+	config.Consumer.Group.Rebalance.Retry.Backoff = backoff
+	config.Metadata.Retry.Backoff = backoff
 	config.Consumer.Offsets.AutoCommit.Enable = false
 	config.Consumer.Group.Session.Timeout = lines.Milliseconds(options, "session_ms")
 	config.Consumer.Group.Heartbeat.Interval = lines.Milliseconds(options, "heartbeat_ms")
@@ -80,7 +84,7 @@ func member(options map[string]string) {
 	if options["isolation"] == "read_committed" {
 		config.Consumer.IsolationLevel = sarama.ReadCommitted
 	}
-	group, err := sarama.NewConsumerGroup([]string{options["bootstrap"]}, options["group"], config)
+	group, err := sarama.NewConsumerGroup(strings.Split(options["bootstrap"], ","), options["group"], config)
 	lines.Must(err)
 	reader := &handler{topic: options["topic"], sought: map[int32]int64{}}
 	// a session ends, and another begins, when its context does

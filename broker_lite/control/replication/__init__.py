@@ -1,0 +1,1 @@
+"""How far the replicas are: lags on command, and the ISRs that shrink and grow by them."""

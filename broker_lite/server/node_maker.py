@@ -1,0 +1,112 @@
+"""Makes the nodes of a process: what they share, and what each has to itself."""
+
+from collections.abc import Callable
+from functools import partial
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
+from broker_lite.handler.fetch.session import FetchSessionCache
+from broker_lite.handler.lane import Lane
+from broker_lite.handler.offered import offered
+from broker_lite.log.files.file_cache import default_open_max
+from broker_lite.rate_limited_log import RateLimitedLog
+from broker_lite.server.client_shares import ClientShares
+from broker_lite.server.descriptors import clients_max
+from broker_lite.server.gateway import as_seen_from
+from broker_lite.server.limits import CurrentLimits, limits_of
+from broker_lite.server.listener import Listeners
+from broker_lite.server.node import Node
+
+FindListener = Callable[[int, str], ListenerInfo | None]
+"""Finds the listener of a node by the node's id and the listener's name."""
+
+
+class NodeMaker:
+    """Makes nodes, which share what their clients may hold.
+
+    Attributes:
+        find_listener: finds the listeners of other nodes; set before the first client comes.
+    """
+
+    def __init__(self, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> None:
+        """Make what the nodes share.
+
+        Args:
+            cluster: open.
+            coordinators: of the cluster.
+            clock: the cluster's.
+        """
+        self._cluster = cluster
+        self._coordinators = coordinators
+        self._clock = clock
+        self._client_log = RateLimitedLog(clock.monotonic_ms)
+        limits = limits_of(cluster.settings)
+        open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
+        self._shares = ClientShares(limits, clients_max(open_max), self._client_log)
+        self._lane = Lane()
+        self.find_listener: FindListener = lambda _node_id, _name: None
+
+    def make(self, node_id: int, listeners: Listeners) -> Node:
+        """Make the node of one broker; Node.run() accepts its clients."""
+        cluster, coordinators = self._cluster, self._coordinators
+        get_settings = partial(cluster.settings_of, node_id)
+        apis = offered(get_settings().emulate)
+        fetch_sessions = self._fetch_sessions()
+        hooks: list[Hook] = []
+
+        def make_context(
+            *,
+            listener: ListenerInfo,
+            local_address: tuple[str, int],
+            client_address: tuple[str, int],
+        ) -> HandlerContext:
+            client_host = client_address[0]
+            return HandlerContext(
+                cluster=cluster,
+                groups=coordinators.groups,
+                transactions=coordinators.transactions,
+                clock=self._clock,
+                client_log=self._client_log,
+                settings=get_settings(),
+                apis=apis,
+                listener=as_seen_from(client_host, listener),
+                local_address=local_address,
+                client_address=client_address,
+                fetch_sessions=fetch_sessions,
+                lane=self._lane,
+                hooks=hooks,
+                node_id=node_id,
+                sibling=self._sibling_of(client_host, listener.name),
+            )
+
+        return Node(
+            listeners=listeners,
+            apis=apis,
+            make_context=make_context,
+            get_limits=CurrentLimits(get_settings),
+            clock=self._clock,
+            client_log=self._client_log,
+            shares=self._shares,
+        )
+
+    def _fetch_sessions(self) -> FetchSessionCache:
+        settings = self._cluster.settings
+        return FetchSessionCache(
+            settings.max_incremental_fetch_session_cache_slots,
+            settings.broker_lite_fetch_sessions_max_bytes // len(self._cluster.node_ids),
+        )
+
+    def _sibling_of(
+        self, client_host: str, name: str
+    ) -> Callable[[int], ListenerInfo | None] | None:
+        """Return what finds the listeners of this name of other nodes; None if there are none."""
+        if len(self._cluster.node_ids) == 1:
+            return None
+        return partial(self._sibling, client_host, name)
+
+    def _sibling(self, client_host: str, name: str, node_id: int) -> ListenerInfo | None:
+        """Return the listener of a node as a client sees it."""
+        info = self.find_listener(node_id, name)
+        return None if info is None else as_seen_from(client_host, info)

@@ -1,0 +1,153 @@
+"""C-50, C-51: replicas that are behind, and ISRs that shrink and grow."""
+
+import pytest
+
+from broker_lite.control.metadata.image import TOPIC_RESOURCE
+from broker_lite.log.replicas import Lag
+from tests.control.replication.conftest import FROZEN, LAG_MAX_MS, SHORT, Brokers, Open
+from tests.log.logs import append
+
+# -- lags
+
+
+def test_c50_a_frozen_replica_in_the_isr_stops_the_high_watermark(brokers: Brokers) -> None:
+    brokers.append()
+    brokers.lag(2)
+    assert brokers.append(2) == (1, 3)
+    assert brokers.manager.end_of("t", 0, 2) == 1
+    assert (brokers.manager.end_of("t", 0, 3), brokers.manager.end_of("x", 0, 2)) == (None, None)
+    brokers.catch_up(2)
+    assert (brokers.ends, brokers.is_idle) == ((3, 3), True)
+
+
+def test_c50_a_lag_by_records_and_by_time(brokers: Brokers) -> None:
+    brokers.lag(2, Lag(records=2))
+    assert brokers.append(5) == (3, 5)
+    brokers.lag(3, Lag(ms=100))
+    assert brokers.append(3) == (5, 8)
+    brokers.pass_time(99)
+    assert brokers.ends == (5, 8)
+    brokers.pass_time(1)
+    assert brokers.ends == (6, 8)
+    brokers.manager.catch_up_all()
+    assert (brokers.ends, brokers.is_idle) == ((8, 8), True)
+
+
+def test_the_alarm_is_set_by_an_append(brokers: Brokers) -> None:
+    brokers.lag(2, Lag(ms=100))
+    brokers.due.clear()
+    brokers.append()
+    assert brokers.clock.steady_ms() + 100 in brokers.due
+
+
+def test_c51_a_frozen_replica_leaves_the_isr_after_its_time(brokers: Brokers) -> None:
+    brokers.lag(2)
+    brokers.pass_time(LAG_MAX_MS * 2)
+    assert brokers.partition.isr == (1, 2, 3)  # it lacks nothing
+    brokers.append()
+    brokers.pass_time(0)
+    assert brokers.partition.isr == (1, 3)  # as in Kafka: its last fetch was long ago
+    assert brokers.ends == (1, 1)
+    assert brokers.append() == (2, 2)
+    assert not brokers.is_idle
+    brokers.catch_up(2)
+    assert (brokers.partition.isr, brokers.is_idle) == ((1, 3, 2), True)
+
+
+@pytest.mark.parametrize("lag", [FROZEN, Lag(records=1), Lag(ms=LAG_MAX_MS * 3)])
+def test_c51_not_before_its_time(brokers: Brokers, lag: Lag) -> None:
+    brokers.lag(2, lag)
+    brokers.append()
+    brokers.pass_time(LAG_MAX_MS)
+    assert (brokers.partition.isr, brokers.ends) == ((1, 2, 3), (0, 1))
+    brokers.pass_time(1)
+    assert (brokers.partition.isr, brokers.ends) == ((1, 3), (1, 1))
+
+
+def test_c27_a_slow_replica_joins_when_it_has_all_that_is_committed(brokers: Brokers) -> None:
+    brokers.lag(2, Lag(ms=LAG_MAX_MS * 2))
+    brokers.append()
+    brokers.pass_time(LAG_MAX_MS + 1)
+    assert brokers.partition.isr == (1, 3)
+    brokers.pass_time(LAG_MAX_MS)
+    assert brokers.partition.isr == (1, 3, 2)
+    assert not brokers.is_idle  # the next record comes late again
+    assert brokers.append() == (1, 2)
+
+
+def test_c51_a_lag_that_is_set_again_is_as_old_as_before(brokers: Brokers) -> None:
+    brokers.lag(2)
+    brokers.append()
+    brokers.pass_time(LAG_MAX_MS)
+    brokers.lag(2)
+    brokers.pass_time(1)
+    assert brokers.partition.isr == (1, 3)
+
+
+def test_c51_the_setting_counts(open_brokers: Open) -> None:
+    brokers = open_brokers(replica_lag_time_max_ms="500")
+    brokers.lag(3)
+    brokers.append()
+    brokers.pass_time(500)
+    assert brokers.partition.isr == (1, 2, 3)
+    brokers.pass_time(1)
+    assert brokers.partition.isr == (1, 2)
+
+
+def test_shrink_isr_and_catch_up(brokers: Brokers) -> None:
+    topic = brokers.cluster.topics["t"]
+    brokers.manager.shrink_isr(topic, 0, 2)
+    assert (brokers.partition.isr, brokers.append()) == ((1, 3), (1, 1))
+    epoch = brokers.partition.partition_epoch
+    brokers.manager.shrink_isr(brokers.cluster.topics["t"], 0, 2)  # again
+    assert brokers.partition.partition_epoch == epoch
+    brokers.pass_time(LAG_MAX_MS * 2)
+    assert brokers.partition.isr == (1, 3)
+    brokers.catch_up(2)
+    brokers.catch_up(2)
+    assert (brokers.partition.isr, brokers.is_idle) == ((1, 3, 2), True)
+
+
+# -- min.insync.replicas
+
+
+def test_c50_with_too_few_in_sync_nothing_is_shown(open_brokers: Open) -> None:
+    """KAFKA-15583."""
+    brokers = open_brokers(min_insync_replicas=SHORT)
+    for node_id in (2, 3):
+        brokers.manager.shrink_isr(brokers.cluster.topics["t"], 0, node_id)
+    assert (brokers.partition.isr, brokers.log.lacks_replicas) == ((1,), True)
+    assert brokers.append(2) == (0, 2)
+    brokers.catch_up(3)
+    assert (brokers.log.lacks_replicas, brokers.ends) == (False, (2, 2))
+    assert not brokers.is_idle  # 2 is frozen
+    brokers.catch_up(2)
+    assert brokers.is_idle
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_c50_min_insync_replicas_may_change(open_brokers: Open, is_loaded: bool) -> None:
+    brokers = open_brokers()
+    topic = brokers.cluster.topics["t"]
+    if is_loaded:
+        brokers.append()
+    brokers.down(3)
+    brokers.cluster.alter_configs([(TOPIC_RESOURCE, "t", {"min.insync.replicas": "3"})])
+    assert brokers.append() == (int(is_loaded), 1 + is_loaded)
+    brokers.cluster.alter_configs([(TOPIC_RESOURCE, "t", {"min.insync.replicas": "2"})])
+    high_watermark, end_offset = brokers.ends
+    assert (high_watermark, topic.partition_count) == (end_offset, 1)
+
+
+def test_c50_more_than_there_are_replicas_is_no_minimum(open_brokers: Open) -> None:
+    brokers = open_brokers(min_insync_replicas="3")
+    brokers.create("two", (1, 2))
+    log = brokers.cluster.log("two", 0)
+    append(log)
+    assert (log.lacks_replicas, log.high_watermark) == (False, 1)
+    brokers.down(3)
+    append(log)
+    assert log.high_watermark == 2
+    brokers.down(2)
+    append(log)
+    assert (log.lacks_replicas, log.high_watermark) == (True, 2)

@@ -1,0 +1,236 @@
+"""Commands about a cluster: every one, with wrong arguments and in wrong states.
+
+Also tests: broker_lite.testing.cluster_commands.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from broker_lite.client.client import Client
+from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.wire import messages
+from tests.log.batches import batch, record
+
+TIMED_OUT = r"^7$"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Broker]:
+    with Broker(
+        {"broker.session.timeout.ms": 0, "default.replication.factor": 3},
+        brokers=3,
+        racks=["a", "b"],
+        topics=["t:3"],
+    ) as started:
+        yield started
+
+
+@pytest.fixture
+def cluster(running: Broker) -> Broker:
+    running.heal()
+    return running
+
+
+def send(broker: Broker, line: str) -> object:
+    """Send a line as it is, and return the answer."""
+    process = broker._process
+    assert process is not None
+    process._order(line.encode() + b"\n")
+    return json.loads(process._line(time.monotonic() + 20, 20))
+
+
+def leader(broker: Broker, partition: int = 0) -> int:
+    found = broker.partition("t", partition)["leader"]
+    assert isinstance(found, int)
+    return found
+
+
+def followers(broker: Broker, partition: int = 0) -> list[int]:
+    found = broker.partition("t", partition)
+    assert isinstance(found["replicas"], list)
+    return [each for each in found["replicas"] if each != found["leader"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("{", "Expecting property name"),
+        ("{nothing}", "Expecting property name"),
+        ("{} {}", "Extra data"),
+        ("{}", "there is no command None; there are down, stop,"),
+        ('{"do": "nothing"}', "there is no command 'nothing'"),
+        ('{"do": ["down"]}', r"there is no command \['down'\]"),
+        ('{"do": {}}', "there is no command {}"),
+        ('{"do": "carry_out"}', "there is no command"),
+        ('{"a":' * 10_000 + "1" + "}" * 10_000, "recursion"),
+        ('{"do": "down", "node": %s}' % ("9" * 5000), "Exceeds the limit"),
+        ('{"do": "down"}', "node has to be a number, not None"),
+        ('{"do": "down", "node": true}', "node has to be a number, not True"),
+        ('{"do": "down", "node": "1"}', "node has to be a number, not '1'"),
+        ('{"do": "down", "node": 1.0}', "node has to be a number, not 1.0"),
+        ('{"do": "down", "node": 4}', "there is no broker 4; there are 1, 2, 3"),
+        ('{"do": "stop", "node": 0}', "there is no broker 0"),
+        ('{"do": "hang", "node": -1}', "there is no broker -1"),
+        ('{"do": "up", "node": 99}', "there is no broker 99"),
+        ('{"do": "up", "node": 1}', "broker 1 is up"),
+        ('{"do": "partition"}', "partition has to be a number, not None"),
+        ('{"do": "partition", "partition": 0}', "there is no topic None"),
+        ('{"do": "partition", "topic": ["t"], "partition": 0}', r"there is no topic \['t'\]"),
+        ('{"do": "partition", "topic": "x", "partition": 0}', "there is no topic 'x'"),
+        ('{"do": "partition", "topic": "t", "partition": 3}', "topic t has 3 partitions, not 3"),
+        ('{"do": "partition", "topic": "t", "partition": -1}', "topic t has 3 partitions, not -1"),
+        ('{"do": "move_leader", "topic": "t", "partition": 0}', "to has to be a number"),
+        ('{"do": "move_leader", "topic": "t", "partition": 0, "to": 9}', "broker 9 is not in the"),
+        ('{"do": "elect_unclean", "topic": "t", "partition": 0, "to": 9}', "broker 9 has no repli"),
+        ('{"do": "lag", "topic": "t", "partition": 0, "node": 9}', "broker 9 has no replica of t"),
+        ('{"do": "catch_up", "topic": "t", "partition": 0, "node": 9}', "broker 9 has no replica"),
+        ('{"do": "shrink_isr", "topic": "t", "partition": 0, "node": 9}', "broker 9 has no repl"),
+    ],
+)
+def test_what_cannot_be_done_is_told(cluster: Broker, line: str, text: str) -> None:
+    answer = send(cluster, line)
+    assert isinstance(answer, dict)
+    assert answer.keys() == {"error"}
+    with pytest.raises(AssertionError, match=text):
+        raise AssertionError(answer["error"])
+    assert "\n" not in answer["error"]
+    assert len(cluster.partition("t", 0)) == 8  # it is alive
+
+
+@pytest.mark.parametrize("lag", ['"records": -1', '"ms": -1', '"records": 1, "ms": 1'])
+def test_a_lag_that_is_none(cluster: Broker, lag: str) -> None:
+    node = followers(cluster)[0]
+    line = f'{{"do": "lag", "topic": "t", "partition": 0, "node": {node}, {lag}}}'
+    assert "a replica is behind by records or by ms" in str(send(cluster, line))
+    for wrong in ('"records": "x"', '"ms": 0.5', '"records": [1]'):
+        line = f'{{"do": "lag", "topic": "t", "partition": 0, "node": {node}, {wrong}}}'
+        assert "has to be a number" in str(send(cluster, line))
+
+
+@pytest.mark.parametrize("name", ["lag", "catch_up", "shrink_isr"])
+def test_a_leader_is_no_follower(cluster: Broker, name: str) -> None:
+    node = leader(cluster)
+    with pytest.raises(BrokerFailed, match=rf"^broker {node} leads t-0$"):
+        getattr(cluster, name)("t", 0, node=node)
+
+
+def test_leaders_move(cluster: Broker) -> None:
+    before = cluster.partition("t", 0)
+    to = followers(cluster)[1]
+    cluster.move_leader("t", 0, to=to)
+    after = cluster.partition("t", 0)
+    assert (after["leader"], after["isr"]) == (to, before["isr"])
+    assert after["leader_epoch"] == int(str(before["leader_epoch"])) + 1
+    cluster.move_leader("t", 0, to=to)
+    assert cluster.partition("t", 0) == after
+    with Client(cluster.bootstrap) as client:
+        assert client.leaders("t")[0] == to
+    cluster.elect_preferred("other")
+    assert leader(cluster) == to
+    cluster.elect_preferred("t")
+    assert leader(cluster) == before["leader"]
+
+
+def test_a_leader_has_to_be_there(cluster: Broker) -> None:
+    to = followers(cluster)[0]
+    cluster.brokers[to].down()
+    with pytest.raises(BrokerFailed, match="is not in the ISR"):
+        cluster.move_leader("t", 0, to=to)
+    with pytest.raises(BrokerFailed, match=f"^broker {to} is not there$"):
+        cluster.elect_unclean("t", 0, to=to)
+
+
+def test_an_unclean_leader_loses_records(cluster: Broker) -> None:
+    cluster.produce("t", "kept", partition=0)
+    kept = len(cluster.records("t"))
+    to = followers(cluster)[0]
+    cluster.shrink_isr("t", 0, node=to)
+    cluster.produce("t", "lost", partition=0)
+    assert len(cluster.records("t")) == kept + 1
+    cluster.elect_unclean("t", 0, to=to)
+    assert len(cluster.records("t")) == kept
+    found = cluster.partition("t", 0)
+    assert (found["leader"], sorted(str(found["isr"]))) == (to, sorted("[1, 2, 3]"))
+    cluster.produce("t", "more", partition=0)
+    assert [each.value for each in cluster.records("t")][-1] == b"more"
+
+
+def test_lags_by_time_and_by_records(cluster: Broker) -> None:
+    node = followers(cluster)[0]
+    count = len(cluster.records("t"))
+    cluster.lag("t", 0, node=node, delay=timedelta(hours=1))
+    cluster.advance(timedelta(milliseconds=1))
+    with pytest.raises(AssertionError, match=TIMED_OUT):
+        produce_quickly(cluster)
+    assert len(cluster.records("t")) == count
+    cluster.catch_up("t", 0, node=node)
+    assert len(cluster.records("t")) == count + 1
+    cluster.lag("t", 0, node=node, records=1)
+    with pytest.raises(AssertionError, match=TIMED_OUT):
+        produce_quickly(cluster)
+    cluster.heal()
+    assert len(cluster.records("t")) == count + 2
+
+
+def produce_quickly(broker: Broker) -> None:
+    types = messages.ProduceRequest
+    data = types.PartitionProduceData(index=0, records=batch(record()))
+    request = types(
+        acks=-1,
+        timeout_ms=50,
+        topic_data=[types.TopicProduceData(name="t", partition_data=[data])],
+    )
+    with Client(broker.bootstrap) as client:
+        answer = client.connection(leader(broker)).request(request, version_max=9)
+    code = answer.responses[0].partition_responses[0].error_code
+    if code:
+        raise AssertionError(code)
+
+
+def test_an_isr_shrinks_by_the_clock(cluster: Broker) -> None:
+    node = followers(cluster)[0]
+    cluster.lag("t", 0, node=node)
+    with pytest.raises(AssertionError, match=TIMED_OUT):
+        produce_quickly(cluster)
+    isr = cluster.partition("t", 0)["isr"]
+    cluster.advance(timedelta(seconds=31))
+    cluster.advance()
+    after = cluster.partition("t", 0)["isr"]
+    assert isinstance(isr, list)
+    assert after == [each for each in isr if each != node]
+    produce_quickly(cluster)
+
+
+def test_a_roll_leaves_everything_as_it_was(cluster: Broker) -> None:
+    addresses = cluster.bootstrap
+    before = [cluster.partition("t", index) for index in range(3)]
+    cluster.roll()
+    after = [cluster.partition("t", index) for index in range(3)]
+    assert cluster.bootstrap == addresses
+    for one, other in zip(before, after, strict=True):
+        assert (one["leader"], one["replicas"]) == (other["leader"], other["replicas"])
+        assert sorted(str(one["isr"])) == sorted(str(other["isr"]))
+    assert [cluster.brokers[each].state for each in (1, 2, 3)] == ["up"] * 3
+
+
+def test_a_roll_leaves_out_who_is_down(cluster: Broker) -> None:
+    cluster.brokers[2].hang()
+    cluster.roll()
+    assert [cluster.brokers[each].state for each in (1, 2, 3)] == ["up", "hung", "up"]
+
+
+def test_racks(cluster: Broker) -> None:
+    assert [each.rack for each in cluster.brokers.values()] == ["a", "b", "a"]
+
+
+def test_commands_after_a_reset(cluster: Broker) -> None:
+    cluster.brokers[2].down()
+    cluster.lag("t", 0, node=followers(cluster)[-1])
+    cluster.reset()
+    assert [each.state for each in cluster.brokers.values()] == ["up"] * 3
+    assert cluster.records("t") == []
+    produce_quickly(cluster)
