@@ -12,7 +12,7 @@ from tests.tidy.pages import PARTS, pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT, text_of
 from tests.tidy.rooms_picture import PICTURE, rooms_picture
 from tests.tidy.setting_types import setting_types
-from tests.tidy.specified import cited_in
+from tests.tidy.specified import WITHOUT_HOME, cited_in
 
 STALE = "stale, run: python -m tests.tidy.generate"
 
@@ -69,27 +69,33 @@ def test_types_of_the_messages() -> None:
 
 
 def test_types_of_the_settings() -> None:
-    assert [path.name for path, text in setting_types().items() if path.read_text() != text] == []
+    stale = [path.name for path, text in setting_types().items() if path.read_text() != text]
+    assert stale == [], STALE
 
 
 def test_every_cited_rule_exists() -> None:
-    assert rules.unknown() == []
+    assert rules.unknown() == [], "correct the id, or write the rule: a heading in docs/spec"
 
 
 def test_a_rule_has_one_home() -> None:
-    assert rules.of_several_homes() == []
+    assert rules.of_several_homes() == [], (
+        "`Rule:` is for the module that implements the rule, the others say `See:`"
+    )
 
 
 def test_a_rule_without_a_home_has_a_reason() -> None:
-    assert rules.homeless() == []
+    assert rules.homeless() == [], (
+        "the module that implements the rule says `Rule: V-20 (KafkaClass).` in a docstring; a rule"
+        f" that no module can implement gets a reason in {WITHOUT_HOME}"
+    )
 
 
 def test_reasons_are_of_rules_without_a_home() -> None:
-    assert rules.excused_in_vain() == []
+    assert rules.excused_in_vain() == [], f"take them out of {WITHOUT_HOME}"
 
 
 def test_every_rule_with_a_home_has_a_test() -> None:
-    assert rules.untested() == []
+    assert rules.untested() == [], "write a test with the id in its name: def test_v20_what_it_does"
 
 
 def test_what_a_module_implements() -> None:
