@@ -1,20 +1,14 @@
 """What is made from the code is up to date; if not: python -m tests.tidy.generate."""
 
-from pathlib import Path
-
 import pytest
 
 from broker_lite.handler.table import APIS
 from broker_lite.settings import SETTINGS
 from tests.tidy import rules
-from tests.tidy.message_stubs import STUB, message_stubs
+from tests.tidy.generate import everything_made
 from tests.tidy.pages import PARTS, pages, parts_of, with_parts
-from tests.tidy.project_files import ROOT, text_of
-from tests.tidy.rooms_picture import PICTURE, rooms_picture
-from tests.tidy.setting_types import setting_types
+from tests.tidy.project_files import text_of
 from tests.tidy.specified import WITHOUT_HOME, cited_in
-
-STALE = "stale, run: python -m tests.tidy.generate"
 
 
 def made(name: str) -> str:
@@ -26,9 +20,9 @@ def test_every_part_is_on_one_page() -> None:
     assert sorted(found) == sorted(PARTS)
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if parts_of(text_of(page))], ids=str)
-def test_pages_say_what_the_code_says(page: Path) -> None:
-    assert with_parts(text_of(page)) == text_of(page), STALE
+def test_nothing_that_is_made_is_stale() -> None:
+    stale = [str(path) for path, text in everything_made() if text_of(path) != text]
+    assert stale == [], "run: python -m tests.tidy.generate"
 
 
 def test_every_api_and_setting_is_told() -> None:
@@ -54,23 +48,6 @@ def test_a_page_whose_markers_are_wrong(page: str, error: str) -> None:
 
 def test_a_page_without_markers_stays() -> None:
     assert with_parts("# A title\n") == "# A title\n"
-
-
-def test_picture_of_the_rooms() -> None:
-    assert (ROOT / PICTURE).read_text("utf-8") == rooms_picture(), STALE
-
-
-def test_rules_page() -> None:
-    assert text_of(rules.RULES_PAGE) == rules.rules_page(), STALE
-
-
-def test_types_of_the_messages() -> None:
-    assert STUB.read_text("utf-8") == message_stubs(), STALE
-
-
-def test_types_of_the_settings() -> None:
-    stale = [path.name for path, text in setting_types().items() if path.read_text() != text]
-    assert stale == [], STALE
 
 
 def test_every_cited_rule_exists() -> None:
