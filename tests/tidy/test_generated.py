@@ -1,5 +1,7 @@
 """What is made from the code is up to date; if not: python -m tests.tidy.generate."""
 
+from pathlib import Path
+
 import pytest
 
 from broker_lite.handler.table import APIS
@@ -32,6 +34,14 @@ def test_every_api_and_setting_is_told() -> None:
     without_effect = {name for name, setting in SETTINGS.items() if setting.ignored}
     assert [name for name in shown - without_effect if f"| `{name}` |" not in settings] == []
     assert [name for name in without_effect if f"`{name}`" not in ignored] == []
+
+
+def test_every_limit_is_told() -> None:
+    """The table of limits is written by hand, because it says what happens at each of them."""
+    told = text_of(Path("docs/reference/limits.md"))
+    limits = [name for name, each in SETTINGS.items() if each.own and "max" in name.split(".")]
+    missing = [name for name in limits if f"`{name}`" not in told]
+    assert missing == [], "add a row to docs/reference/limits.md"
 
 
 @pytest.mark.parametrize(
