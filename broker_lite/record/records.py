@@ -74,8 +74,8 @@ def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: boo
 
     See: R-37 (DefaultRecordBatch.iterator).
     """
-    scan = Scan._make(
-        scan_records(
+    scan = Scan(
+        *scan_records(
             memoryview(content.data),
             0,
             len(content.data),

@@ -142,6 +142,7 @@ async def comes_after(disk: SlowDisk, question: Callable[[], Awaitable[Any]]) ->
 async def test_s32_a_produce_is_answered_when_all_its_partitions_are_on_disk(
     durable: HandlerBroker, disk: SlowDisk
 ) -> None:
+    """V-71: the high watermark of each is above its batch by then."""
     disk.slow = f"{TOPIC}-2"
     async with serving(durable) as broker:
         codes = await comes_after(disk, lambda: produce(broker, 0, 1, 2))

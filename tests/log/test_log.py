@@ -87,7 +87,7 @@ def test_tv68_recovery_of_a_damaged_directory(vector_directory: Path) -> None:
 
 
 def test_s61_each_start_as_leader_of_a_new_epoch_adds_an_entry(vector_directory: Path) -> None:
-    """S-61, S-63, S-65, TV-67: an entry without records goes when the log is loaded again."""
+    """S-61, S-63, S-65, TV-67, V-51: an entry without records goes when the log is loaded again."""
     for epoch in (1, 2):
         open_log(vector_directory, VECTOR_CONFIG).become_leader(epoch)
     text = (vector_directory / "leader-epoch-checkpoint").read_bytes()
@@ -133,6 +133,7 @@ def test_v52_a_set_larger_than_a_segment(tmp_path: Path) -> None:
 def test_v54_to_v58_a_refused_batch_changes_nothing(
     tmp_path: Path, producer: tuple[int, int, int], error: type[errors.BrokerError]
 ) -> None:
+    """V-43: the next offset stays as it is, too."""
     log = open_log(tmp_path)
     append(log, producer=(5, 1, 0))
     with pytest.raises(error):

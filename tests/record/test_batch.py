@@ -16,6 +16,7 @@ from tests.record.support import BATCHES, PRODUCE, batch_of
 
 @pytest.mark.parametrize("vector", BATCHES.values(), ids=lambda vector: vector["id"])
 def test_r_10_header(vector: dict[str, Any]) -> None:
+    """R-19: the records are what follows."""
     data = bytes.fromhex(vector["hex"])
     header = parse_header(b"xx" + data, 2)
     assert header._asdict() == vector["header"]

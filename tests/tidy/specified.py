@@ -108,6 +108,14 @@ def cited_in(text: str) -> Iterator[Rule]:
             yield from (rule for rule in between if rule in specified())
 
 
+def named_in(text: str) -> Iterator[Rule]:
+    """The rules that a text names by themselves, not as one between two others."""
+    for prefix, first, last_prefix, last in _CITATION.findall(text):
+        yield Rule(prefix, int(first))
+        if last:
+            yield Rule(last_prefix, int(last))
+
+
 @cache
 def reasons() -> dict[Rule, str]:
     """Why a rule has no home."""

@@ -1,6 +1,11 @@
-"""What mypyc compiles differently from how it reads, and so may not stand in those modules."""
+"""What compilers need of the modules that they compile, as far as it can be seen without them.
+
+mypyc compiles some things differently from how they read; these may not stand in its modules. For
+Cython a module and the .pxd beside it have to agree.
+"""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +15,8 @@ from tests.support.as_written import BY_CYTHON, MODULES
 from tests.tidy.project_files import ROOT, project_files
 
 SOUND_BASES = {"Exception", "IntEnum", "NamedTuple", "Protocol", "ValueError"}
+TYPED_CLASS = re.compile(r"^cdef class (\w+).*:\n((?:    .*\n|\n)+)", re.MULTILINE)
+TYPED_ATTRIBUTE = re.compile(r"^    cdef [^(\n]+ (\w+)$", re.MULTILINE)
 COMPILED_CLASSES = {
     node.name
     for path in MODULES.values()
@@ -22,6 +29,30 @@ def test_the_list_names_what_there_is() -> None:
     assert not [path for path in (*BY_CYTHON.values(), *MODULES.values()) if not path.is_file()]
     typed = {ROOT / path.with_suffix(".py") for path in project_files() if path.suffix == ".pxd"}
     assert set(BY_CYTHON.values()) == typed
+
+
+def attributes_set(node: ast.ClassDef) -> set[str]:
+    """The attributes that a class assigns to itself."""
+    return {
+        each.attr
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, ast.Store)
+        and ast.unparse(each.value) == "self"
+    }
+
+
+@pytest.mark.parametrize("path", BY_CYTHON.values(), ids=BY_CYTHON)
+def test_attributes_have_a_type_in_the_pxd(path: Path) -> None:
+    """As plain Python a class works without them; compiled, it has no others."""
+    pxd = path.with_suffix(".pxd")
+    typed = dict(TYPED_CLASS.findall(pxd.read_text("utf-8")))
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            assert node.name in typed, f"add the class to {pxd.name}"
+            declared = set(TYPED_ATTRIBUTE.findall(typed[node.name]))
+            differing = sorted(attributes_set(node) ^ declared)
+            assert differing == [], f"set them in {path.name}, and give each a type in {pxd.name}"
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

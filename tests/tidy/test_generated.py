@@ -7,14 +7,10 @@ import pytest
 from broker_lite.handler.table import APIS
 from broker_lite.settings import SETTINGS
 from tests.tidy import rules
-from tests.tidy.message_stubs import STUB, message_stubs
+from tests.tidy.generate import everything_made
 from tests.tidy.pages import PARTS, pages, parts_of, with_parts
-from tests.tidy.project_files import ROOT, text_of
-from tests.tidy.rooms_picture import PICTURE, rooms_picture
-from tests.tidy.setting_types import setting_types
-from tests.tidy.specified import cited_in
-
-STALE = "stale, run: python -m tests.tidy.generate"
+from tests.tidy.project_files import text_of
+from tests.tidy.specified import WITHOUT_HOME, cited_in, named_in
 
 
 def made(name: str) -> str:
@@ -26,9 +22,9 @@ def test_every_part_is_on_one_page() -> None:
     assert sorted(found) == sorted(PARTS)
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if parts_of(text_of(page))], ids=str)
-def test_pages_say_what_the_code_says(page: Path) -> None:
-    assert with_parts(text_of(page)) == text_of(page), STALE
+def test_nothing_that_is_made_is_stale() -> None:
+    stale = [str(path) for path, text in everything_made() if text_of(path) != text]
+    assert stale == [], "run: python -m tests.tidy.generate"
 
 
 def test_every_api_and_setting_is_told() -> None:
@@ -38,6 +34,14 @@ def test_every_api_and_setting_is_told() -> None:
     without_effect = {name for name, setting in SETTINGS.items() if setting.ignored}
     assert [name for name in shown - without_effect if f"| `{name}` |" not in settings] == []
     assert [name for name in without_effect if f"`{name}`" not in ignored] == []
+
+
+def test_every_limit_is_told() -> None:
+    """The table of limits is written by hand, because it says what happens at each of them."""
+    told = text_of(Path("docs/reference/limits.md"))
+    limits = [name for name, each in SETTINGS.items() if each.own and "max" in name.split(".")]
+    missing = [name for name in limits if f"`{name}`" not in told]
+    assert missing == [], "add a row to docs/reference/limits.md"
 
 
 @pytest.mark.parametrize(
@@ -56,40 +60,32 @@ def test_a_page_without_markers_stays() -> None:
     assert with_parts("# A title\n") == "# A title\n"
 
 
-def test_picture_of_the_rooms() -> None:
-    assert (ROOT / PICTURE).read_text("utf-8") == rooms_picture(), STALE
-
-
-def test_rules_page() -> None:
-    assert text_of(rules.RULES_PAGE) == rules.rules_page(), STALE
-
-
-def test_types_of_the_messages() -> None:
-    assert STUB.read_text("utf-8") == message_stubs(), STALE
-
-
-def test_types_of_the_settings() -> None:
-    assert [path.name for path, text in setting_types().items() if path.read_text() != text] == []
-
-
 def test_every_cited_rule_exists() -> None:
-    assert rules.unknown() == []
+    assert rules.unknown() == [], "correct the id, or write the rule: a heading in docs/spec"
 
 
 def test_a_rule_has_one_home() -> None:
-    assert rules.of_several_homes() == []
+    assert rules.of_several_homes() == [], (
+        "`Rule:` is for the module that implements the rule, the others say `See:`"
+    )
 
 
 def test_a_rule_without_a_home_has_a_reason() -> None:
-    assert rules.homeless() == []
+    assert rules.homeless() == [], (
+        "the module that implements the rule says `Rule: V-20 (KafkaClass).` in a docstring; a rule"
+        f" that no module can implement gets a reason in {WITHOUT_HOME}"
+    )
 
 
 def test_reasons_are_of_rules_without_a_home() -> None:
-    assert rules.excused_in_vain() == []
+    assert rules.excused_in_vain() == [], f"take them out of {WITHOUT_HOME}"
 
 
 def test_every_rule_with_a_home_has_a_test() -> None:
-    assert rules.untested() == []
+    assert rules.untested() == [], (
+        "write a test with the id in its name (def test_v20_what_it_does) or among its parameters;"
+        " a range as V-14 to V-59 is not enough"
+    )
 
 
 def test_what_a_module_implements() -> None:
@@ -107,6 +103,10 @@ def test_citations() -> None:
         *("V-01", "V-04", "V-02", "V-03"),
         *("TV-60", "P-100", "V-999"),
     ]
+
+
+def test_what_is_named_by_itself() -> None:
+    assert [str(rule) for rule in named_in("V-01 to V-04, V-06")] == ["V-01", "V-04", "V-06"]
 
 
 def test_citations_in_names() -> None:

@@ -1,4 +1,4 @@
-"""House rules that no linter knows; what each test returns is the list of what breaks it."""
+"""House rules that no linter knows: each test lists what breaks its rule, and says what to do."""
 
 import ast
 import re
@@ -63,7 +63,8 @@ def found_in_text(pattern: re.Pattern[str]) -> list[str]:
 
 def test_modules_are_short() -> None:
     counts = {path: text_of(path).count("\n") for path in python_files("broker_lite", "tests")}
-    assert {str(p): n for p, n in counts.items() if n > MODULE_LINES_MAX} == {}
+    long = {str(path): lines for path, lines in counts.items() if lines > MODULE_LINES_MAX}
+    assert long == {}, f"move one subject to a module of its own: {MODULE_LINES_MAX} lines at most"
 
 
 def test_functions_are_short() -> None:
@@ -71,13 +72,17 @@ def test_functions_are_short() -> None:
     long = {name: lines for name, lines in every.items() if lines > FUNCTION_LINES_TARGET}
     print("above the target:", long)  # shown by pytest -rP
     long = {name: lines for name, lines in long.items() if name not in LONG_FUNCTIONS}
-    assert {name: lines for name, lines in long.items() if lines > FUNCTION_LINES_MAX} == {}
+    long = {name: lines for name, lines in long.items() if lines > FUNCTION_LINES_MAX}
+    assert long == {}, f"split them: {FUNCTION_LINES_MAX} lines at most, docstrings left out"
 
 
 def test_every_module_has_a_test_file() -> None:
     modules = {path for path in python_files("broker_lite") if path.name != "__init__.py"}
     alone = {path for path in modules if not (ROOT / mirror(path)).exists()}
-    assert sorted(alone - also_tested().keys()) == []
+    assert sorted(alone - also_tested().keys()) == [], (
+        "broker_lite/a/b.py has its tests in tests/a/test_b.py, or in a test file whose docstring"
+        " ends with `Also tests: broker_lite.a.b.`"
+    )
 
 
 def test_only_modules_without_tests_of_their_own_are_told() -> None:
@@ -86,19 +91,25 @@ def test_only_modules_without_tests_of_their_own_are_told() -> None:
         for path in also_tested()
         if not (ROOT / path).exists() or (ROOT / mirror(path)).exists()
     ]
-    assert needless == []
+    assert needless == [], (
+        "take them out of `Also tests:` in docstrings of test files: the module is gone, or has a"
+        " test file of its own"
+    )
 
 
 def test_nothing_is_left_open() -> None:
-    assert found_in_text(_OPEN_POINTS) == []
+    assert found_in_text(_OPEN_POINTS) == [], "do it, or say in the docstring what is `Not done:`"
 
 
 def test_no_path_of_a_machine() -> None:
-    assert found_in_text(_MACHINE_PATHS) == []
+    assert found_in_text(_MACHINE_PATHS) == [], (
+        "use a relative path, or a directory that the test is given; a path of Kafka's own goes to"
+        " ALLOWED_PATHS"
+    )
 
 
 def test_no_host_of_a_registry() -> None:
-    assert found_in_text(_HOSTS) == []
+    assert found_in_text(_HOSTS) == [], "leave the host to the configuration of the tool"
 
 
 def test_imports_are_absolute() -> None:
@@ -108,7 +119,7 @@ def test_imports_are_absolute() -> None:
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node.level
     ]
-    assert relative == []
+    assert relative == [], "write `from broker_lite.room.module import name`"
 
 
 def test_only_the_command_line_prints() -> None:
@@ -121,7 +132,7 @@ def test_only_the_command_line_prints() -> None:
         and isinstance(node.func, ast.Name)
         and node.func.id == "print"
     ]
-    assert printing == []
+    assert printing == [], "log it, or return it to the command that prints it"
 
 
 @pytest.mark.parametrize("name", sorted({api.handle.__module__ for api in APIS.values()}))
@@ -131,7 +142,7 @@ def test_handlers_say_what_they_do(name: str) -> None:
     first, _, _ = docstring.partition("\n\n")
     apis = [f"{api.name} ({key})" for key, api in APIS.items() if api.handle.__module__ == name]
     assert [each for each in apis if each not in first] == [], "the first line names API and key"
-    assert "\nNot done: " in docstring
+    assert "\nNot done: " in docstring, "add a paragraph that begins with `Not done: `"
 
 
 def test_versions_of_apis_stand_in_the_table_only() -> None:
@@ -140,7 +151,7 @@ def test_versions_of_apis_stand_in_the_table_only() -> None:
         f"{path}: {found[0]}"
         for path in python_files("broker_lite/handler")
         if path != table and (found := _VERSIONS.search(text_of(path)))
-    ] == []
+    ] == [], f"give the versions of an API in {table}"
 
 
 def test_p60_the_spec_has_the_versions_that_are_offered() -> None:
@@ -150,5 +161,5 @@ def test_p60_the_spec_has_the_versions_that_are_offered() -> None:
     apis = offered("4.4")
     assert {key: apis[key][1:3] for key in told if key in apis} == {
         key: versions for key, versions in told.items() if key in apis
-    }
+    }, "correct the table of P-60 in docs/spec/protocol.md"
     assert len(told.keys() & apis.keys()) > len(apis) / 2

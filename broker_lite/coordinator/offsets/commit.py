@@ -68,7 +68,7 @@ class OffsetCommits:
     def commit(self, request: messages.OffsetCommitRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle an OffsetCommit.
 
-        Rule: G-60, G-61, G-64 to G-66.
+        Rule: G-60, G-61, G-65, G-66.
         See: G-62, G-63.
         """
         effects = Effects()

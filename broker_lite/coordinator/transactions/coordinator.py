@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 class TransactionCoordinator:
     """The transactional ids of a cluster, as a state machine without I/O.
 
-    Rule: T-07 to T-11, T-16 to T-18, T-27, T-37, T-38, T-55, T-56, T-60 to T-62, T-64
+    Rule: T-07 to T-11, T-16, T-17, T-27, T-37, T-38, T-55, T-56, T-60 to T-62, T-64
     (TransactionCoordinator, TransactionStateManager).
     See: T-01 to T-65.
     """
@@ -150,7 +150,7 @@ class TransactionCoordinator:
         Raises:
             BrokerError: there is no new producer id.
 
-        Rule: T-16 to T-18, T-27 (TransactionCoordinator.handleInitProducerId).
+        Rule: T-16, T-17, T-27 (TransactionCoordinator.handleInitProducerId).
         See: T-14, T-19 to T-25.
         """
         refusal = self.refused_init(transactional_id, timeout_ms)

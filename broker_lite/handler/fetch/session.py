@@ -12,7 +12,7 @@ waits; if there is no room for it, it is answered at once.
 The cache is one shard, where Kafka has eight. The number of sessions is the same altogether, and a
 session id does not depend on a shard.
 
-Rule: F-40 to F-43, F-45 to F-48.
+Rule: F-40 to F-43, F-45, F-47, F-48.
 See: F-44.
 """
 

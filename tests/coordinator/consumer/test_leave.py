@@ -7,7 +7,7 @@ from tests.coordinator.consumer.consumer_driver import SESSION_MS, Driver, descr
 
 
 def test_a_session_ends() -> None:
-    """G-89, G-08, G-120: not one millisecond before; the next heartbeat is from a stranger."""
+    """G-86, G-89, G-08, G-120: not a millisecond before; the next heartbeat is from a stranger."""
     driver = Driver(t=2)
     driver.join("m1")
     driver.join("m2")

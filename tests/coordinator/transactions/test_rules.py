@@ -31,11 +31,14 @@ COMMIT, ABORT = True, False
 def test_t47_ends_of_version_1(
     driver: Driver, state: TransactionState, commit: int, abort: int
 ) -> None:
+    """T-03, T-04: an end that is accepted leads to the prepared state."""
+    prepared = {COMMIT: S.PREPARE_COMMIT, ABORT: S.PREPARE_ABORT}
     for is_commit, code in [(COMMIT, commit), (ABORT, abort)]:
         producer = driver.in_state(state)
         outcome = driver.end(producer, commit=is_commit, version=0)
         assert outcome.error == code
         assert (outcome.ending is not None) == (state is S.ONGOING)
+        assert driver.of().state is (prepared[is_commit] if state is S.ONGOING else state)
         assert driver.of().producer_epoch == 5
         assert driver.end((7, 4), version=0).error == 90
         assert driver.end((7, 6), version=0).error == 90

@@ -46,7 +46,7 @@ def started(path: Path, *partitions: int, **options: object) -> LogManager:
 
 
 def test_tv67_files_of_a_clean_stop(tmp_path: Path) -> None:
-    """S-01, S-33, S-47, S-70, S-75, S-77, TV-67."""
+    """S-01, S-33, S-47, S-70, S-75, S-77, TV-67, V-23."""
     manager = started(tmp_path, 0, 1)
     for _ in range(3):
         append(manager.get("t", 0))

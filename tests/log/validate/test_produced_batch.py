@@ -113,7 +113,9 @@ def test_accepted_vector(vector: dict[str, Any]) -> None:
         pytest.param(
             batch(records(2), count=2, last_offset_delta=0), errors.InvalidRecord, id="V-32-range"
         ),
-        pytest.param(batch(record(), attributes=0x20), errors.InvalidRecord, id="V-32-control"),
+        pytest.param(
+            batch(record(), attributes=0x20), errors.InvalidRecord, id="V-32-V-63-control"
+        ),
         pytest.param(
             batch(record(), producer=(5, 0, -1)), errors.InvalidRecord, id="V-32-sequence"
         ),
@@ -281,7 +283,7 @@ def test_a_validation_can_be_stopped(codec: int, target: int | None) -> None:
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("target", [None, "same"])
 def test_unchanged_in_place(codec: int, target: str | None) -> None:
-    """V-40, V-42: a right batch keeps all its bytes."""
+    """V-30, V-40, V-42: a right batch keeps all its bytes."""
     content = record() + record(offset_delta=1, timestamp_delta=5)
     data = batch(
         compress(codec, content),

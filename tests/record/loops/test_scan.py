@@ -13,7 +13,7 @@ from broker_lite.record.builder import encode_record
 from broker_lite.record.codecs.decompressed import Decompressed
 from broker_lite.record.loops.lending import LENT_BYTES_MIN
 from broker_lite.record.loops.scan_status import ScanStatus
-from broker_lite.record.records import iterate_records
+from broker_lite.record.records import Scan, iterate_records
 from broker_lite.record.varint import encode_varint
 from tests.record.support import batch_of, raw_record
 
@@ -22,20 +22,16 @@ NO_MIN = 2**63 - 1
 TOO_LONG = b"\x80\x80\x80\x80\x80\x01"
 GOOD = raw_record()
 
-Run = Callable[..., tuple[Any, ...]]
+Run = Callable[..., Scan]
 
 
 @pytest.fixture
 def run(scan: ModuleType) -> Run:
-    def run(
-        data: bytes, count: int = 1, *, full: bool = True, base_timestamp: int = 0
-    ) -> tuple[Any, ...]:
+    def run(data: bytes, count: int = 1, *, full: bool = True, base_timestamp: int = 0) -> Scan:
         # Bytes around the region show that nothing outside it is read.
         buffer = memoryview(b"\x80\x80" + data + b"\x00" * 40)
-        found: tuple[Any, ...] = scan.scan_records(
-            buffer, 2, 2 + len(data), count, base_timestamp, full
-        )
-        return (found[0], found[1] - 2, *found[2:])
+        found = Scan(*scan.scan_records(buffer, 2, 2 + len(data), count, base_timestamp, full))
+        return found._replace(end_position=found.end_position - 2)
 
     return run
 
@@ -89,8 +85,8 @@ def test_minus_one_is_no_timestamp(run: Run) -> None:
 )
 def test_offset_deltas_are_only_reported(run: Run, deltas: tuple[int, int], expected: bool) -> None:
     data = b"".join(raw_record(offset_delta=delta) for delta in deltas)
-    assert run(data, 2)[0] == OK
-    assert run(data, 2)[6] is expected
+    assert run(data, 2).status == OK
+    assert run(data, 2).offsets_sequential is expected
 
 
 ANY_READER = {
