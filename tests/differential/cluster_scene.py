@@ -85,8 +85,11 @@ class Scene:
         view = answer if answer is None or isinstance(answer, str) else self._view(step, answer)
         return {"at": node_id, "answer": view}
 
-    def finish(self) -> None:
+    def finish(self) -> str | None:
         """Bring all brokers back, give the leaders back, and remove the script's topics.
+
+        Returns:
+            In what the cluster had not settled before its topics were removed, None if it had.
 
         Raises:
             NotSettled: the cluster does not become as it was.
@@ -97,15 +100,18 @@ class Scene:
             elif state == "down":
                 self._cluster.start(node_id)
             self._states[node_id] = "up"
-        self._min_isr = {name: self._min_isr[name] for name in self._there()}
-        self._wait()
+        missing = None
+        try:
+            self._wait()
+        except NotSettled as error:
+            missing = f"{self.name} at the end: {error}"
         self._cluster.elect_preferred()
-        names = list(self._min_isr)
-        if names:
-            request = messages.DeleteTopicsRequest(topic_names=names, timeout_ms=10_000)
+        if self._min_isr:
+            request = messages.DeleteTopicsRequest(topic_names=[*self._min_isr], timeout_ms=10_000)
             self._clients.ask(NODE_IDS[0], request, 5)
         self._min_isr = {}
         self._wait()
+        return missing
 
     # -- brokers
 
@@ -230,12 +236,6 @@ class Scene:
                     if is_loaded and not state.transaction_state.startswith("Prepare"):
                         break
                     time.sleep(POLL_S)
-
-    def _there(self) -> list[str]:
-        self._refresh()
-        prefix = self._memory.tag
-        there = {self._memory.topic(name) for name, _ in self._known.partitions}
-        return [name for name in self._min_isr if name in there and name.startswith(prefix)]
 
     def _refresh(self) -> None:
         """Ask for the leaders of the script's topics."""

@@ -163,8 +163,9 @@ class Comparer:
                     break
         except _BROKEN_OFF as error:
             difference = Difference(index, [f"broken off by {error!r}"])
-        for scene in scenes:
-            scene.finish()
+        missing = [text for scene in scenes if (text := scene.finish()) is not None]
+        if difference is None and missing:
+            return Difference(index, missing)
         return difference
 
     def _differing(self, step: Step, scenes: Sequence[Any]) -> tuple[Plain, list[str]]:

@@ -102,7 +102,10 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
     try:
         log = find_log(cluster, partition)
         check_epoch_and_leader(cluster, terms, partition, log)
-        if partition.last_fetched_epoch >= 0 and diverging_epoch(log, partition) is not None:
+        if (
+            partition.last_fetched_epoch >= 0
+            and diverging_epoch(log, partition, terms.node_id) is not None
+        ):
             return _ENOUGH
         partition.watch(log)
         limit = limit_offset(log, terms.isolation_level)

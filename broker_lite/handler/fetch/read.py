@@ -256,7 +256,7 @@ def _read(
         if elsewhere is not None:
             return elsewhere
     if partition.last_fetched_epoch >= 0:
-        diverging = diverging_epoch(log, partition)
+        diverging = diverging_epoch(log, partition, terms.node_id)
         if diverging is not None:
             return _diverged(log, partition, diverging)
     isolation_level = terms.isolation_level

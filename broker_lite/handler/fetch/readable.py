@@ -61,20 +61,35 @@ def limit_offset(log: Log, isolation_level: int) -> int:
     return log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
 
 
-def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | None:
+def diverging_epoch(log: Log, partition: FetchPartition, node_id: int) -> tuple[int, int] | None:
     """Return where the reader's log and this one diverge, None if they do not.
+
+    Args:
+        log: of the partition.
+        partition: that is fetched.
+        node_id: the broker that is asked.
 
     Raises:
         OffsetOutOfRange: the offset is unknown, or lies before the log.
 
     Rule: F-21 (Partition.readRecords).
     """
-    epoch, end_offset = log.epochs.end_offset_for(partition.last_fetched_epoch, log.log_end_offset)
+    asked_epoch = partition.last_fetched_epoch
+    if log.leader_id != node_id and asked_epoch > _newest_epoch_with_records(log):
+        raise OffsetOutOfRange
+    epoch, end_offset = log.epochs.end_offset_for(asked_epoch, log.log_end_offset)
     if epoch < 0 or end_offset < 0 or partition.fetch_offset < log.log_start_offset:
         raise OffsetOutOfRange
     if epoch < partition.last_fetched_epoch or end_offset < partition.fetch_offset:
         return epoch, end_offset
     return None
+
+
+def _newest_epoch_with_records(log: Log) -> int:
+    """Return the newest epoch that a follower knows: it learns them from the batches it copies."""
+    end_offset = log.log_end_offset
+    entries = reversed(log.epochs.entries)
+    return next((each.epoch for each in entries if each.start_offset < end_offset), -1)
 
 
 def check_epoch_and_leader(

@@ -145,6 +145,8 @@ def _answer(
     """
     index = wanted.partition_index
     try:
+        if version > 0:
+            _check_timestamp(wanted.timestamp, version)
         log = context.cluster.log(topic, index)
         if version == 0:
             check_leader(context.cluster, context.node_id, log)
@@ -152,7 +154,7 @@ def _answer(
             return ListedPartition(index, old_style_offsets=offsets)
         check_leader(context.cluster, context.node_id, log, wanted.current_leader_epoch)
         isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
-        found = find_offset(log, wanted.timestamp, version, isolation_level, searched)
+        found = find_offset(log, wanted.timestamp, isolation_level, searched)
     except HeavyBatch as heavy:
         return heavy
     except BrokerError as error:
@@ -163,20 +165,29 @@ def _answer(
     return ListedPartition(index, 0, found.timestamp, found.offset, found.leader_epoch)
 
 
+def _check_timestamp(timestamp: int, version: int) -> None:
+    """Demand that a version has a special value; that comes before the partition is looked for.
+
+    Raises:
+        UnsupportedVersion: the timestamp is a special value that this version does not have.
+
+    See: F-71, F-73 (ReplicaManager.fetchOffset).
+    """
+    if timestamp < 0 and version < _FIRST_VERSION.get(timestamp, version + 1):
+        raise UnsupportedVersion
+
+
 def find_offset(
-    log: Log, timestamp: int, version: int, isolation_level: int, searched: Searched = NOT_YET
+    log: Log, timestamp: int, isolation_level: int, searched: Searched = NOT_YET
 ) -> _Found:
     """Find the offset that a timestamp or a special value stands for.
 
     Raises:
         HeavyBatch: this batch is to be searched in a thread; the search goes on with its outcome.
-        UnsupportedVersion: the timestamp is a special value that this version does not have.
         KafkaStorageError: a file cannot be read.
 
     Rule: F-71, F-72, F-75.
     """
-    if timestamp < 0 and version < _FIRST_VERSION.get(timestamp, version + 1):
-        raise UnsupportedVersion
     if timestamp >= 0 or timestamp == MAX_TIMESTAMP:
         return _by_timestamp(log, timestamp, isolation_level, searched)
     return _SPECIAL[timestamp](log, isolation_level)

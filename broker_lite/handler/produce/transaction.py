@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.errors import BrokerError, ErrorCode, Why
+from broker_lite.errors import BrokerError, ErrorCode, NotLeaderOrFollower, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce.check import Accepted, base_sequence
 from broker_lite.handler.refusals import why_of, why_of_transaction
@@ -92,6 +92,9 @@ def _look(
         log = context.cluster.log(partition.topic.name, partition.partition)
     except BrokerError as error:
         return Verdict(PartitionAnswer(error.code, why=why_of(error, "V-13")))
+    if log.leader_id != context.node_id:
+        moved = NotLeaderOrFollower()
+        return Verdict(PartitionAnswer(moved.code, why=why_of(moved, "V-13")))
     if is_fenced(log, producer):
         code = ErrorCode.INVALID_PRODUCER_EPOCH
         return Verdict(PartitionAnswer(code, why=why_of_transaction(code, "T-36")))

@@ -84,6 +84,11 @@ def test_f71_a_version_too_low_is_35(handlers: Handlers, timestamp: int, version
     assert found(handlers, timestamp, version=version)[:3] == (35, -1, -1)
 
 
+def test_f73_a_version_too_low_comes_before_an_unknown_partition(handlers: Handlers) -> None:
+    assert found(handlers, -5, version=8, partition=9)[0] == 35
+    assert found(handlers, -5, version=9, partition=9)[0] == 3
+
+
 def test_f72_by_timestamp(handlers: Handlers) -> None:
     fill(handlers, T0, T0 + 10, T0 + 5)
     assert found(handlers, 0) == (0, T0, 0, 0)

@@ -165,6 +165,13 @@ def test_v60_a_log_that_cannot_be_opened(producer: Transactor, disk: Disk) -> No
     assert outcome(producer.produce()) == plain(56)
 
 
+@pytest.mark.parametrize("version", [8, OLD, NEW])
+def test_v60_a_partition_that_another_broker_leads(producer: Transactor, version: int) -> None:
+    producer.producer = (9, 0)  # unknown, but the leader comes first
+    producer.broker.log().leader_id = 2
+    assert producer.produce(version=version).error_code == 6
+
+
 @pytest.mark.parametrize("commit", [True, False])
 def test_t55_t56_what_consumers_see(producer: Transactor, commit: bool) -> None:
     broker = producer.broker
