@@ -89,12 +89,6 @@ class UnknownTopicOrPartition(BrokerError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-class NotEnoughReplicas(BrokerError):
-    """Fewer replicas in sync than min.insync.replicas asks for (19)."""
-
-    code = ErrorCode.NOT_ENOUGH_REPLICAS
-
-
 class NotLeaderOrFollower(BrokerError):
     """Not leader, or not a replica (6)."""
 
@@ -143,6 +137,12 @@ class RecordListTooLarge(BrokerError):
     """Record set larger than segment.bytes (18)."""
 
     code = ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+class NotEnoughReplicas(BrokerError):
+    """Fewer replicas in sync than min.insync.replicas asks for (19)."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 class IllegalGeneration(BrokerError):

@@ -15,6 +15,9 @@ from tests.wire.samples import Sampler
 TOPIC: Final = "fuzz"
 # a fetch waits for records, a join for other members, a sync for their leader
 _PARKED: Final = frozenset((1, 11, 14))
+# UnregisterBroker: the one broker that there is would lead nothing any more until its next start,
+# as in Kafka, and whoever is well-behaved could not go on
+_NEVER: Final = frozenset((64,))
 _TEXTS: Final = (
     TOPIC,
     TOPIC,
@@ -66,7 +69,7 @@ class FrameGenerator:
     ) -> None:
         self.random = random.Random(seed)
         self.versions = versions
-        self.keys = list(versions)
+        self.keys = [key for key in versions if key not in _NEVER]
         self.undamaged: frozenset[int] = frozenset()
         self.topic_id = topic_id
 
