@@ -89,12 +89,6 @@ class UnknownTopicOrPartition(BrokerError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-class NotEnoughReplicas(BrokerError):
-    """Fewer replicas in sync than min.insync.replicas asks for (19)."""
-
-    code = ErrorCode.NOT_ENOUGH_REPLICAS
-
-
 class NotLeaderOrFollower(BrokerError):
     """Not leader, or not a replica (6)."""
 
@@ -143,6 +137,12 @@ class RecordListTooLarge(BrokerError):
     """Record set larger than segment.bytes (18)."""
 
     code = ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+class NotEnoughReplicas(BrokerError):
+    """Fewer replicas in sync than min.insync.replicas asks for (19)."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 class IllegalGeneration(BrokerError):
@@ -299,6 +299,12 @@ class UnsupportedCompressionType(BrokerError):
     """Compression codec not usable for this version (76)."""
 
     code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+class OffsetNotAvailable(BrokerError):
+    """The leader does not know yet what is committed (78)."""
+
+    code = ErrorCode.OFFSET_NOT_AVAILABLE
 
 
 class GroupMaxSizeReached(BrokerError):
