@@ -301,6 +301,12 @@ class UnsupportedCompressionType(BrokerError):
     code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
+class OffsetNotAvailable(BrokerError):
+    """The leader does not know yet what is committed (78)."""
+
+    code = ErrorCode.OFFSET_NOT_AVAILABLE
+
+
 class GroupMaxSizeReached(BrokerError):
     """Group has the largest allowed number of members (81)."""
 

@@ -27,6 +27,7 @@ from broker_lite.coordinator.consumer import heartbeat as consumer_heartbeat
 from broker_lite.coordinator.consumer import leave as consumer_leave
 from broker_lite.coordinator.consumer.checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_lite.coordinator.consumer.regexes import prepare_regexes
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.migration import join as migration_join
@@ -39,6 +40,7 @@ from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound
 from broker_lite.wire import messages
 
 _NO_GROUP: Final = "Consumer group {} not found."
+_NOTHING_TO_LEAVE: Final = "Group {} not found."
 _NO_CONSUMER_GROUP: Final = "Group {} is not a consumer group."
 
 
@@ -174,7 +176,10 @@ class GroupMembers:
         elif request.member_epoch == 0 and group is not None:
             self._upgrade(group, request, caller, effects, now_ms)
         else:
-            reason = _NO_GROUP if group is None else _NO_CONSUMER_GROUP
+            reason = _NO_CONSUMER_GROUP
+            if group is None:
+                leaves = request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH)
+                reason = _NOTHING_TO_LEAVE if leaves else _NO_GROUP
             error_code = ErrorCode.GROUP_ID_NOT_FOUND
             _refuse_consumer(effects, caller, error_code, reason.format(request.group_id))
         return effects

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
+from broker_lite.errors import BrokerError, ErrorCode, OffsetNotAvailable, UnsupportedVersion
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
 from broker_lite.handler.fetch.readable import limit_offset
@@ -56,6 +56,8 @@ _FIRST_VERSION: Final = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 _CONSUMER: Final = -1
+_DEBUGGING: Final = -2
+_NOT_AVAILABLE_FROM: Final = 5
 
 
 class _Found(NamedTuple):
@@ -152,11 +154,17 @@ def _answer(
             check_leader(context.cluster, context.node_id, log)
             offsets = _old_style(context, log, body.replica_id, wanted)
             return ListedPartition(index, old_style_offsets=offsets)
-        check_leader(context.cluster, context.node_id, log, wanted.current_leader_epoch)
-        isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
+        check_leader(
+            *(context.cluster, context.node_id, log, wanted.current_leader_epoch),
+            may_follow=body.replica_id == _DEBUGGING,
+        )
+        isolation_level = body.isolation_level if body.replica_id == _CONSUMER else None
         found = find_offset(log, wanted.timestamp, isolation_level, searched)
     except HeavyBatch as heavy:
         return heavy
+    except OffsetNotAvailable as error:
+        is_old = version < _NOT_AVAILABLE_FROM
+        return ListedPartition(index, ErrorCode.LEADER_NOT_AVAILABLE if is_old else error.code)
     except BrokerError as error:
         return ListedPartition(index, error.code)
     except Exception:
@@ -178,12 +186,19 @@ def _check_timestamp(timestamp: int, version: int) -> None:
 
 
 def find_offset(
-    log: Log, timestamp: int, isolation_level: int, searched: Searched = NOT_YET
+    log: Log, timestamp: int, isolation_level: int | None, searched: Searched = NOT_YET
 ) -> _Found:
     """Find the offset that a timestamp or a special value stands for.
 
+    Args:
+        log: of the partition.
+        timestamp: or a special value.
+        isolation_level: of a consumer; None for other readers, which see the whole log.
+        searched: the outcome of the search in a thread.
+
     Raises:
         HeavyBatch: this batch is to be searched in a thread; the search goes on with its outcome.
+        OffsetNotAvailable: the leader is new, and does not know yet what is committed.
         KafkaStorageError: a file cannot be read.
 
     Rule: F-71, F-72, F-75.
@@ -193,11 +208,31 @@ def find_offset(
     return _SPECIAL[timestamp](log, isolation_level)
 
 
-def _latest(log: Log, isolation_level: int) -> _Found:
-    return _Found(-1, limit_offset(log, isolation_level), log.leader_epoch)
+def _limit(log: Log, isolation_level: int | None) -> int:
+    return log.log_end_offset if isolation_level is None else limit_offset(log, isolation_level)
 
 
-def _earliest(log: Log, isolation_level: int) -> _Found:
+def _check_committed(log: Log, isolation_level: int | None) -> None:
+    """Check that the leader knows what is committed: its high watermark is of its own epoch.
+
+    Raises:
+        OffsetNotAvailable: records of earlier epochs may still be committed.
+
+    Rule: F-73 (Partition.fetchOffsetForTimestamp).
+    """
+    if isolation_level is None or log.high_watermark == log.log_end_offset:
+        return
+    newest = log.epochs.entries[-1]
+    if newest.epoch == log.leader_epoch and newest.start_offset > log.high_watermark:
+        raise OffsetNotAvailable
+
+
+def _latest(log: Log, isolation_level: int | None) -> _Found:
+    _check_committed(log, isolation_level)
+    return _Found(-1, _limit(log, isolation_level), log.leader_epoch)
+
+
+def _earliest(log: Log, isolation_level: int | None) -> _Found:
     """Return the first entry's leader epoch if that entry covers the log start offset."""
     start_offset = log.log_start_offset
     entries = log.epochs.entries
@@ -206,7 +241,9 @@ def _earliest(log: Log, isolation_level: int) -> _Found:
     return _Found(-1, start_offset, -1)
 
 
-def _by_timestamp(log: Log, timestamp: int, isolation_level: int, searched: Searched) -> _Found:
+def _by_timestamp(
+    log: Log, timestamp: int, isolation_level: int | None, searched: Searched
+) -> _Found:
     """Rule: F-72."""
     if searched.error is not None:
         raise searched.error
@@ -217,16 +254,17 @@ def _by_timestamp(log: Log, timestamp: int, isolation_level: int, searched: Sear
         found = timestamps.offset_for_timestamp(
             log, timestamp, from_offset=searched.from_offset, at_once=True
         )
-    if found is None or found.offset >= limit_offset(log, isolation_level):
+    if found is None or found.offset >= _limit(log, isolation_level):
+        _check_committed(log, isolation_level)
         return _NOTHING
     return _Found(*found)
 
 
-def _nothing_tiered(log: Log, isolation_level: int) -> _Found:
+def _nothing_tiered(log: Log, isolation_level: int | None) -> _Found:
     return _NOTHING
 
 
-_SPECIAL: Final[dict[int, Callable[[Log, int], _Found]]] = {
+_SPECIAL: Final[dict[int, Callable[[Log, int | None], _Found]]] = {
     LATEST: _latest,
     EARLIEST: _earliest,
     EARLIEST_LOCAL: _earliest,

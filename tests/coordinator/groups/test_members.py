@@ -91,13 +91,17 @@ def test_g78_checked_without_a_group(driver: Driver) -> None:
     assert driver.list() == set()
 
 
-@pytest.mark.parametrize("epoch", [3, -1])
-def test_g80_who_has_an_epoch_needs_a_consumer_group(driver: Driver, epoch: int) -> None:
-    refused = driver.consumer_heartbeat("m", epoch)
+@pytest.mark.parametrize(
+    ("epoch", "text"),
+    [(3, "Consumer group g not found."), (-1, "Group g not found."), (-2, "Group g not found.")],
+)
+def test_g80_who_has_an_epoch_needs_a_consumer_group(driver: Driver, epoch: int, text: str) -> None:
+    instance = "i" if epoch == -2 else None
+    refused = driver.consumer_heartbeat("m", epoch, instance_id=instance)
     assert refused.error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    assert refused.error_message == "Consumer group g not found."
+    assert refused.error_message == text
     driver.commit()
-    refused = driver.consumer_heartbeat("m", epoch)
+    refused = driver.consumer_heartbeat("m", epoch, instance_id=instance)
     assert refused.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert refused.error_message == "Group g is not a consumer group."
 

@@ -89,6 +89,35 @@ def test_f73_a_version_too_low_comes_before_an_unknown_partition(handlers: Handl
     assert found(handlers, -5, version=9, partition=9)[0] == 3
 
 
+@pytest.mark.parametrize(("version", "code"), [(4, 5), (5, 78), (11, 78)])
+def test_f73_a_new_leader_does_not_know_what_is_committed(
+    handlers: Handlers, version: int, code: int
+) -> None:
+    fill(handlers, T0, T0 + 10)
+    handlers.elect(1)
+    log = handlers.log()
+    log.visibility.high_watermark = 1  # as where too few replicas are in sync
+    for timestamp in (-1, T0 + 10, T0 + 11):
+        assert found(handlers, timestamp, version=version) == (code, -1, -1, -1)
+    assert found(handlers, T0, version=version)[:3] == (0, T0, 0)
+    assert found(handlers, -2, version=version)[:3] == (0, -1, 0)
+    assert found(handlers, -1, version=version, replica_id=-2)[:3] == (0, -1, 2)
+    log.visibility.high_watermark = 2
+    assert found(handlers, -1, version=version)[:3] == (0, -1, 2)
+    fill(handlers, T0 + 20)
+    log.visibility.high_watermark = 2
+    assert found(handlers, -1, version=version)[:3] == (0, -1, 2)
+    assert found(handlers, T0 + 20, version=version)[:3] == (0, -1, -1)
+
+
+def test_f75_who_debugs_may_ask_a_follower(handlers: Handlers) -> None:
+    fill(handlers, T0)
+    handlers.log().leader_id = 2
+    handlers.log().visibility.high_watermark = 0
+    assert found(handlers, -1)[0] == 6
+    assert found(handlers, -1, replica_id=-2) == (0, -1, 1, 0)
+
+
 def test_f72_by_timestamp(handlers: Handlers) -> None:
     fill(handlers, T0, T0 + 10, T0 + 5)
     assert found(handlers, 0) == (0, T0, 0, 0)
