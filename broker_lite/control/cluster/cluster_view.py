@@ -14,6 +14,7 @@ from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
 from broker_lite.control.topics.topic_rules import (
+    PARTITIONS_PER_REQUEST_MAX,
     Defaults,
     GrowthPlan,
     NewTopic,
@@ -200,7 +201,11 @@ class ClusterView:
         return plan_topic(self._image, new, defaults, check_configs)
 
     def plan_growth(
-        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
+        self,
+        name: str,
+        count: int,
+        assignments: Sequence[Sequence[int]] | None,
+        room: int = PARTITIONS_PER_REQUEST_MAX,
     ) -> GrowthPlan:
         """Check that a topic may have this many partitions, without adding them.
 
@@ -209,4 +214,4 @@ class ClusterView:
 
         See: P-111.
         """
-        return plan_growth(self._image, name, count, assignments, self._chance)
+        return plan_growth(self._image, name, count, assignments, self._chance, room)

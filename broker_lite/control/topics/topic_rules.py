@@ -25,6 +25,7 @@ from broker_lite.errors import (
     InvalidTopic,
     PolicyViolation,
     TopicAlreadyExists,
+    UnknownServerError,
     UnknownTopicOrPartition,
 )
 from broker_lite.log.files.names import METADATA_TOPIC
@@ -276,6 +277,7 @@ def plan_growth(
     count: int,
     assignments: Sequence[Sequence[int]] | None,
     chance: random.Random,
+    room: int = PARTITIONS_PER_REQUEST_MAX,
 ) -> "GrowthPlan":
     """Check that a topic may have this many partitions from now on, and place those added.
 
@@ -285,10 +287,12 @@ def plan_growth(
         count: the new total.
         assignments: the replicas of each added partition, None to let the broker choose.
         chance: as in Defaults.
+        room: how many partitions may be added; a request may ask for billions.
 
     Raises:
         UnknownTopicOrPartition, InvalidPartitions, InvalidReplicaAssignment,
         InvalidReplicationFactor: see the rules.
+        UnknownServerError: more are to be added than there is room for.
 
     Rule: P-111 (ReplicationControlManager.createPartitions).
     """
@@ -305,6 +309,8 @@ def plan_growth(
     added = count - topic.partition_count
     factor = len(topic.partitions[0].replicas)
     if assignments is None:
+        if added > room:
+            raise UnknownServerError
         return GrowthPlan(topic, _placed(image.brokers, added, factor, chance))
     if len(assignments) != added:
         raise InvalidReplicaAssignment(

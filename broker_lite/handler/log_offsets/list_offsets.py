@@ -162,9 +162,9 @@ def _answer(
         found = find_offset(log, wanted.timestamp, isolation_level, searched)
     except HeavyBatch as heavy:
         return heavy
-    except OffsetNotAvailable as error:
+    except OffsetNotAvailable as early:
         is_old = version < _NOT_AVAILABLE_FROM
-        return ListedPartition(index, ErrorCode.LEADER_NOT_AVAILABLE if is_old else error.code)
+        return ListedPartition(index, ErrorCode.LEADER_NOT_AVAILABLE if is_old else early.code)
     except BrokerError as error:
         return ListedPartition(index, error.code)
     except Exception:

@@ -79,7 +79,7 @@ def _plan(
         assignments = entry.assignments
         replicas = None if assignments is None else [one.broker_ids for one in assignments]
         try:
-            plan = cluster.plan_growth(entry.name, entry.count, replicas)
+            plan = cluster.plan_growth(entry.name, entry.count, replicas, max(room, 0))
             room -= len(plan.placements)
             if room < 0:
                 raise UnknownServerError

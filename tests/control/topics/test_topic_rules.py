@@ -24,6 +24,7 @@ from broker_lite.errors import (
     InvalidReplicaAssignment,
     InvalidReplicationFactor,
     PolicyViolation,
+    UnknownServerError,
     UnknownTopicOrPartition,
 )
 from tests.control.registered import broker, image_of_brokers, placement
@@ -213,3 +214,10 @@ def test_the_placement_of_a_broker_without_a_single_directory_is_open() -> None:
     image = image_of_brokers(broker(1, directories=[b"a" * 16, b"b" * 16]))
     plan = planned(image, NewTopic("t"))
     assert plan.placements == [Placement((1,), (1,), (bytes(16),))]
+
+
+def test_p111_billions_of_partitions_are_refused_before_they_are_placed() -> None:
+    image = with_topic(image_of_brokers(1), 1)
+    for room in (0, 10_000):
+        with pytest.raises(UnknownServerError):
+            plan_growth(image, "t", 2**31 - 1, None, random.Random(1), room)

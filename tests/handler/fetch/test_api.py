@@ -1,7 +1,6 @@
 """Fetch without waiting, from request bytes to response bytes: F-01 to F-06, F-10 to F-22.
 
-Also tests: broker_lite.handler.fetch.partition, broker_lite.handler.fetch.read,
-broker_lite.handler.fetch.readable.
+Also tests: broker_lite.handler.fetch.partition, broker_lite.handler.fetch.read.
 """
 
 import asyncio
