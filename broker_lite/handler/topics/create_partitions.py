@@ -84,6 +84,9 @@ def _plan(
             if room < 0:
                 raise UnknownServerError
             planned.append(plan)
+        except UnknownServerError as error:  # no room: none for the topics after it either
+            room = -1
+            refused.append((entry.name, error.with_traceback(None)))
         except BrokerError as error:
             refused.append((entry.name, error.with_traceback(None)))
     return refused, planned
