@@ -39,6 +39,7 @@ KAFKA_SETTINGS: Final[Mapping[str, str]] = {
     "replica.fetch.wait.max.ms": "50",
     "replica.fetch.backoff.ms": "100",
     "controlled.shutdown.retry.backoff.ms": "100",
+    "replica.high.watermark.checkpoint.interval.ms": "100",
     "controller.quorum.fetch.timeout.ms": "5000",
     "log.cleaner.enable": "false",
 }

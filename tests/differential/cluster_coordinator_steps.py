@@ -10,12 +10,14 @@ from typing import Any, Final
 
 from tests.differential.classic_steps import ClassicSteps
 from tests.differential.cluster_addressees import GROUP, TRANSACTIONAL_ID
+from tests.differential.consumer_steps import ConsumerSteps
 from tests.differential.coordinator_sequence import OWN_TOPIC, Step
 from tests.differential.group_requests import CONSUMER
 from tests.differential.kafka_cluster import NODE_IDS
 from tests.differential.step_maker import StepMaker, Versions
 from tests.differential.transaction_steps import TransactionSteps
 
+CONSUMER_GROUP: Final = "g2"
 _ASTRAY: Final = 0.3
 _OWN_ASSIGNMENT: Final = ((0, (1, 2, 3)), (1, (2, 3, 1)))
 _AT_LEADER: Final = frozenset({"Produce", "WriteTxnMarkers", "DescribeProducers"})
@@ -37,6 +39,11 @@ class CoordinatorSteps(StepMaker):
         # one producer for each id, because two would fence each other
         self._producers.slots = [0]
         self._is_member = False
+        self._consumer = ConsumerSteps(source, versions, waits=False, assignor="range")
+        self._consumer.slots = [1]
+        self._consumer.instances = {1: None}
+        self._consumer.group = CONSUMER_GROUP
+        self._consumer.names = ("d6",)
 
     def make(self, length: int) -> list[Step]:
         """Make about this many steps."""
@@ -57,6 +64,7 @@ class CoordinatorSteps(StepMaker):
             [
                 (8, self.membership),
                 (3, self.leave_or_enter),
+                (5, self.consume),
                 (10, self.produce),
                 (4, self.find),
                 (1, self.look),
@@ -100,6 +108,22 @@ class CoordinatorSteps(StepMaker):
         )
         return self.sent(steps)
 
+    def consume(self) -> list[Step]:
+        """What the member of a consumer group does (KIP-848)."""
+        who = self._consumer
+        describe = self.step("ConsumerGroupDescribe", groups=(who.group,))
+        return self.sent(
+            self.choose(
+                [
+                    (3, who.enter),
+                    (5, who.rounds),
+                    (2, who.one_heartbeat),
+                    (1, who.leave),
+                    (2, lambda: [describe]),
+                ]
+            )
+        )
+
     # -- producers
 
     def produce(self) -> list[Step]:
@@ -115,6 +139,7 @@ class CoordinatorSteps(StepMaker):
                     (3, who.commit_offsets),
                     (4, who.one_end),
                     (2, who.one_init),
+                    (1, who.marker),
                     (3, who.describe),
                 ]
             )

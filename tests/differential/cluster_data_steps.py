@@ -4,9 +4,11 @@ from typing import Any, Final
 
 from tests.differential.cluster_topic_steps import MISSING, Assignment, TopicSteps
 from tests.differential.coordinator_sequence import Step
+from tests.differential.kafka_cluster import NODE_IDS
 
 _MIN_ISR: Final = "min.insync.replicas"
 _UNCLEAN: Final = "unclean.leader.election.enable"
+_CONSUMER, _DEBUGGING = -1, -2
 _ENDS: Final = (-1, -2, -3, -4, -5)
 _SPECIAL_TIMES_FROM: Final = {-3: 7, -4: 8, -5: 9}
 _ASSIGNMENTS: Final[tuple[tuple[Assignment, tuple[tuple[str, str], ...]], ...]] = (
@@ -56,6 +58,8 @@ class DataSteps(TopicSteps):
                 (6, self.end_of_epoch),
                 (2, self.delete_records),
                 (1, self.describe_producers),
+                (1, self.describe_configs),
+                (1, self.describe_log_dirs),
                 *self.descriptions(),
             ]
         )
@@ -160,6 +164,7 @@ class DataSteps(TopicSteps):
                 first=first,
                 at=self.at(*chosen[0]),
                 topics=topics,
+                replica=self.source.choice((_CONSUMER, _CONSUMER, _CONSUMER, _DEBUGGING)),
                 isolation=self.source.choice((0, 1)),
             )
         ]
@@ -185,6 +190,27 @@ class DataSteps(TopicSteps):
         """One DescribeProducers, of the partitions 0 and 1."""
         name, index = self.partition()
         return [self.step("DescribeProducers", at=self.at(name, index), topic=name)]
+
+    # -- configs and files
+
+    def describe_configs(self) -> list[Step]:
+        """One DescribeConfigs, of a topic or of a broker, which another one may be asked for."""
+        resource: Any = self.source.choice((*self.topics, *NODE_IDS, 7))
+        keys = (_MIN_ISR, _UNCLEAN) if isinstance(resource, str) else ("broker.rack", _MIN_ISR)
+        return [self.step("DescribeConfigs", at=self.node(), resource=resource, keys=keys)]
+
+    def alter_config(self) -> list[Step]:
+        """Change what elections of a topic go by."""
+        key, values = self.source.choice(
+            ((_MIN_ISR, ("1", "2", "3", None)), (_UNCLEAN, ("true", "false", None)))
+        )
+        config = self.source.choice(list(self.topics)), key, self.source.choice(values)
+        return [self.step("IncrementalAlterConfigs", at=self.node(), config=config)]
+
+    def describe_log_dirs(self) -> list[Step]:
+        """One DescribeLogDirs."""
+        topics = tuple((name, tuple(range(len(rows)))) for name, rows in self.topics.items())
+        return [self.step("DescribeLogDirs", first=1, at=self.node(), topics=topics)]
 
 
 class RackSteps(DataSteps):

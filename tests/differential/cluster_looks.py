@@ -21,7 +21,7 @@ def look(
     """What all brokers that run say; what they agree in is told once.
 
     Args:
-        topics: full names.
+        topics: full names of those of the script.
     """
     told = {node_id: _told(clients, node_id, topics, views) for node_id in up}
     first = told[up[0]]

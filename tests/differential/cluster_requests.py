@@ -12,6 +12,8 @@ from tests.differential.group_requests import topic_key
 FETCH_BYTES: Final = 1 << 20
 TIMEOUT_MS: Final = 10_000
 NO_EPOCH: Final = -1
+_SET, _DELETE = 0, 1
+_TOPIC, _BROKER = 2, 4
 
 
 class Led(NamedTuple):
@@ -107,7 +109,7 @@ def _list_offsets(step: Step, memory: Memory, known: Known) -> Any:
         )
         topics.append(kind.ListOffsetsTopic(name=memory.topic(name), partitions=[partition]))
     fields = {"isolation_level": args["isolation"]} if step.version >= 2 else {}
-    return kind(replica_id=-1, topics=topics, **fields)
+    return kind(replica_id=args["replica"], topics=topics, **fields)
 
 
 def _end_of_epoch(step: Step, memory: Memory, known: Known) -> Any:
@@ -261,6 +263,37 @@ def _list_reassignments(step: Step, memory: Memory, _: Known) -> Any:
     return kind(topics=rows, timeout_ms=TIMEOUT_MS)
 
 
+def _alter_configs(step: Step, memory: Memory, _: Known) -> Any:
+    kind = messages.IncrementalAlterConfigsRequest
+    name, key, value = step.args["config"]
+    operation = _DELETE if value is None else _SET
+    config = kind.AlterableConfig(name=key, config_operation=operation, value=value)
+    resource = kind.AlterConfigsResource(
+        resource_type=_TOPIC, resource_name=memory.topic(name), configs=[config]
+    )
+    return kind(resources=[resource])
+
+
+def _describe_configs(step: Step, memory: Memory, _: Known) -> Any:
+    kind, name = messages.DescribeConfigsRequest, step.args["resource"]
+    is_broker = isinstance(name, int)
+    resource = kind.DescribeConfigsResource(
+        resource_type=_BROKER if is_broker else _TOPIC,
+        resource_name=str(name) if is_broker else memory.topic(name),
+        configuration_keys=list(step.args["keys"]),
+    )
+    return kind(resources=[resource])
+
+
+def _describe_log_dirs(step: Step, memory: Memory, _: Known) -> Any:
+    kind, topics = messages.DescribeLogDirsRequest, step.args["topics"]
+    rows = [
+        kind.DescribableLogDirTopic(topic=memory.topic(name), partitions=list(indexes))
+        for name, indexes in topics
+    ]
+    return kind(topics=rows)
+
+
 def _find_coordinator(step: Step, memory: Memory, _: Known) -> Any:
     kind, keys = messages.FindCoordinatorRequest, step.args["keys"]
     fields: dict[str, Any] = {}
@@ -287,6 +320,9 @@ CLUSTER_REQUESTS: Final[Mapping[str, Build]] = {
     "AlterPartitionReassignments": _reassign,
     "ListPartitionReassignments": _list_reassignments,
     "FindCoordinator": _find_coordinator,
+    "IncrementalAlterConfigs": _alter_configs,
+    "DescribeConfigs": _describe_configs,
+    "DescribeLogDirs": _describe_log_dirs,
     "UnregisterBroker": lambda step, _, __: messages.UnregisterBrokerRequest(
         broker_id=step.args["node"]
     ),

@@ -10,7 +10,12 @@ from tests.differential.cluster import Clients, Cluster
 from tests.differential.cluster_addressees import Addressees
 from tests.differential.cluster_looks import look
 from tests.differential.cluster_requests import CLUSTER_REQUESTS, Known, Led
-from tests.differential.cluster_settling import METADATA_VERSION, NotSettled, Settling
+from tests.differential.cluster_settling import (
+    METADATA_VERSION,
+    NotSettled,
+    Settling,
+    first_epochs,
+)
 from tests.differential.cluster_views import Views
 from tests.differential.coordinator_memory import Memory
 from tests.differential.coordinator_scene import TRANSACTIONAL_IDS, codes_of
@@ -23,13 +28,15 @@ from tests.support.raw_client import Closed
 
 RETRY_TIMEOUT_S: Final = 20.0
 POLL_S: Final = 0.02
-NODE_STEPS: Final = frozenset({"Kill", "Stop", "Pause", "Resume", "Start", "EndSessions"})
+NODE_STEPS: Final = frozenset(
+    {"Kill", "Stop", "Pause", "Resume", "Start", "EndSessions", "Unregister"}
+)
 _LOADING: Final = frozenset({14, 15})
 _NOT_COORDINATOR: Final = 16
 _CHANGES_TOPICS: Final = frozenset({"CreateTopics", "CreatePartitions", "DeleteTopics"})
 _SETTLES: Final = _CHANGES_TOPICS | {
     *("Produce", "DeleteRecords", "EndTxn", "InitProducerId", "WriteTxnMarkers"),
-    *("ElectLeaders", "AlterPartitionReassignments"),
+    *("ElectLeaders", "AlterPartitionReassignments", "IncrementalAlterConfigs"),
 }
 _ENDS_TRANSACTIONS: Final = frozenset({"EndTxn", "InitProducerId"})
 _CREATED: Final = 0
@@ -52,7 +59,7 @@ class Scene:
         self._min_isr: dict[str, int] = {}
         self._memory = Memory(tag, {})
         self._known = Known(start_ms)
-        self._views = Views(cluster.addresses, self._memory.names)
+        self._views = Views(cluster.addresses, self._memory.names, first_epochs(clients))
         self._addressees = Addressees(clients, self._memory, self._known)
         # brokers that are gone have not been missed yet
         self._is_early = False
@@ -123,6 +130,9 @@ class Scene:
             return None
         node_id = step.args["node"]
         self._clients.forget(node_id)
+        if step.api == "Unregister":
+            request = messages.UnregisterBrokerRequest(broker_id=node_id)
+            return self._views.of(self._clients.ask(self.up[0], request, 0))
         change, state = {
             "Kill": (self._cluster.kill, "down"),
             "Stop": (self._cluster.stop, "down"),
@@ -141,7 +151,8 @@ class Scene:
         return None
 
     def _wait(self) -> None:
-        Settling(self._clients, self.up, self._min_isr).wait()
+        if self.up:
+            Settling(self._clients, self.up, self._min_isr).wait()
 
     # -- requests
 
@@ -208,6 +219,10 @@ class Scene:
             for name, config in configs.items():
                 if self._memory.topic(name) in created:
                     self._min_isr[self._memory.topic(name)] = int(config.get(_MIN_ISR, "1"))
+        elif step.api == "IncrementalAlterConfigs":
+            name, key, value = step.args["config"]
+            if key == _MIN_ISR and answer.responses[0].error_code == 0:
+                self._min_isr[self._memory.topic(name)] = int(value or 1)
         elif step.api == "DeleteTopics":
             for name in step.args["topics"]:
                 self._min_isr.pop(self._memory.topic(name), None)

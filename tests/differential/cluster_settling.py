@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from broker_lite.wire import messages
 from tests.differential.cluster import Clients
+from tests.differential.kafka_cluster import NODE_IDS
 from tests.support.raw_client import Closed
 
 STATE_TOPICS: Final = ("__consumer_offsets", "__transaction_state")
@@ -68,7 +69,7 @@ class Settling:
         return None
 
     def _differences(self) -> Iterator[str]:
-        told = {node_id: self._told(node_id) for node_id in self._up}
+        told = {node_id: self.told(node_id) for node_id in self._up}
         first = told[self._up[0]]
         for node_id, view in told.items():
             if view != first:
@@ -86,7 +87,8 @@ class Settling:
         own = {key: one for key, one in partitions.items() if key[0] not in STATE_TOPICS}
         yield from self._differences_of_logs(own)
 
-    def _told(self, node_id: int) -> tuple[list[int], dict[_Partition, Placed]]:
+    def told(self, node_id: int) -> tuple[list[int], dict[_Partition, Placed]]:
+        """The brokers and partitions that one broker tells."""
         kind = messages.MetadataRequest
         names = [*self._topics, *STATE_TOPICS]
         answer = self._clients.ask(
@@ -225,6 +227,12 @@ def _sizes(clients: Clients, node_id: int) -> dict[_Partition, int]:
         for row in topic.partitions
         if not row.is_future_key
     }
+
+
+def first_epochs(clients: Clients) -> dict[tuple[str, int], int]:
+    """The leader epochs of the coordinators' partitions, which go on from script to script."""
+    told = Settling(clients, NODE_IDS, {}).told(NODE_IDS[0])
+    return {key: one.epoch for key, one in told[1].items()}
 
 
 def wait_for_coordinators(clients: Clients, node_id: int) -> None:

@@ -19,7 +19,12 @@ PLACED: Final = "own-placed"
 GROWING: Final = f"{PLACED}-growing"
 """How the names of those begin that get more partitions, each time by a new stripe."""
 
-_LEFT_OUT: Final = frozenset({"throttle_time_ms", "unknown_tags", "log_append_time_ms"})
+_LEFT_OUT: Final = frozenset(
+    {
+        *("throttle_time_ms", "unknown_tags", "log_append_time_ms"),
+        *("log_dir", "total_bytes", "usable_bytes"),
+    }
+)
 _SETS: Final = frozenset(
     {"isr_nodes", "eligible_leader_replicas", "last_known_elr", "offline_replicas"}
 )
@@ -31,11 +36,19 @@ class Views:
     Args:
         addresses: of its brokers.
         names: of the ids that it has made up, and of topics.
+        first_epochs: of partitions of topics that were there before; what is shown counts from
+            them.
     """
 
-    def __init__(self, addresses: Mapping[int, tuple[str, int]], names: Names) -> None:
+    def __init__(
+        self,
+        addresses: Mapping[int, tuple[str, int]],
+        names: Names,
+        first_epochs: Mapping[tuple[str, int], int],
+    ) -> None:
         self._node_ids = {address: node_id for node_id, address in addresses.items()}
         self._names = names
+        self._first_epochs = first_epochs
 
     def of(self, value: Any, field: str = "") -> Plain:
         """The view of a decoded answer or a part of it."""
@@ -64,6 +77,9 @@ class Views:
             address = view.pop("host"), view.pop("port")
             view["address"] = self._node_ids.get(address, address)
         name = view.get("name", view.get("topic"))
+        for row in view.get("partitions") or ():
+            if isinstance(row, dict) and {"leader_epoch", "partition_index"} <= row.keys():
+                row["leader_epoch"] -= self._first_epochs.get((name, row["partition_index"]), 0)
         if isinstance(name, str) and name.startswith(PLACED) and view.get("partitions"):
             view["partitions"] = placement(name, view["partitions"])
         return view

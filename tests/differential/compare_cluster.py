@@ -63,7 +63,7 @@ _READS: Final = frozenset(
         *("Look", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata", "FindCoordinator"),
         *("DescribeTopicPartitions", "DescribeCluster", "DescribeProducers", "DescribeGroups"),
         *("ConsumerGroupDescribe", "ListGroups", "OffsetFetch", "DescribeTransactions"),
-        *("ListTransactions", "ListPartitionReassignments"),
+        *("ListTransactions", "ListPartitionReassignments", "DescribeConfigs", "DescribeLogDirs"),
     }
 )
 """What changes nothing may be asked again: a broker may hear of a change a moment later."""

@@ -14,13 +14,14 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import BrokerError
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
-from broker_lite.handler.fetch.read import FetchRead, FetchTerms, replica_end
+from broker_lite.handler.fetch.read import FetchRead, FetchTerms
 from broker_lite.handler.fetch.readable import (
     UnknownPartition,
     check_epoch_and_leader,
     diverging_epoch,
     find_log,
     limit_offset,
+    replica_end,
 )
 from broker_lite.handler.large import let_go
 from broker_lite.log.read import WHOLE_LOG, read_log
@@ -109,7 +110,7 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
             return _ENOUGH
         partition.watch(log)
         limit = limit_offset(log, terms.isolation_level)
-        own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms)
+        own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms.node_id)
         if own_end != WHOLE_LOG:
             limit = min(limit, own_end)
         fetch_offset = partition.fetch_offset

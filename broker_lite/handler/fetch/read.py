@@ -17,6 +17,7 @@ from broker_lite.handler.fetch.readable import (
     find_log,
     find_partition,
     refuse_follower,
+    replica_end,
 )
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
@@ -270,7 +271,9 @@ def _read(
         max_bytes=max_bytes,
         isolation_level=isolation_level,
         min_one_batch=is_first,
-        replica_end=WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms),
+        replica_end=WHOLE_LOG
+        if log.leader_id == terms.node_id
+        else replica_end(log, terms.node_id),
     )
     limit = stable_offset if isolation_level == READ_COMMITTED else high_watermark
     return PartitionRead(
@@ -286,22 +289,11 @@ def _read(
     )
 
 
-def replica_end(log: Log, terms: FetchTerms) -> int:
-    """Return where a follower's replica ends; WHOLE_LOG if it is not behind.
-
-    Rule: C-54 (Partition.fetchRecords, a follower's log).
-    """
-    replicas = log.visibility.replicas
-    if replicas is None or terms.node_id not in replicas.behind:
-        return WHOLE_LOG
-    return replicas.end_of(terms.node_id)
-
-
 def _without_room(log: Log, partition: FetchPartition, terms: FetchTerms) -> PartitionRead:
     """Read nothing, because a limit is 0, mostly because earlier partitions used it up."""
     start_offset, high_watermark = log.log_start_offset, log.high_watermark
     end_offset, stable_offset = log.log_end_offset, log.last_stable_offset
-    own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms)
+    own_end = WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms.node_id)
     if own_end != WHOLE_LOG:
         end_offset, high_watermark = own_end, min(high_watermark, own_end)
         stable_offset = min(stable_offset, own_end)

@@ -12,6 +12,7 @@ from broker_lite.errors import (
 from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.leadership import check_leader, check_leader_epoch
 from broker_lite.log.log import Log
+from broker_lite.log.read import WHOLE_LOG
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -74,10 +75,13 @@ def diverging_epoch(log: Log, partition: FetchPartition, node_id: int) -> tuple[
 
     Rule: F-21 (Partition.readRecords).
     """
-    asked_epoch = partition.last_fetched_epoch
-    if log.leader_id != node_id and asked_epoch > _newest_epoch_with_records(log):
-        raise OffsetOutOfRange
-    epoch, end_offset = log.epochs.end_offset_for(asked_epoch, log.log_end_offset)
+    asked_epoch, own_end = partition.last_fetched_epoch, log.log_end_offset
+    if log.leader_id != node_id:
+        behind = replica_end(log, node_id)
+        own_end = own_end if behind == WHOLE_LOG else behind
+        if asked_epoch > _newest_epoch_with_records(log, own_end):
+            raise OffsetOutOfRange
+    epoch, end_offset = log.epochs.end_offset_for(asked_epoch, own_end)
     if epoch < 0 or end_offset < 0 or partition.fetch_offset < log.log_start_offset:
         raise OffsetOutOfRange
     if epoch < partition.last_fetched_epoch or end_offset < partition.fetch_offset:
@@ -85,11 +89,21 @@ def diverging_epoch(log: Log, partition: FetchPartition, node_id: int) -> tuple[
     return None
 
 
-def _newest_epoch_with_records(log: Log) -> int:
+def _newest_epoch_with_records(log: Log, own_end: int) -> int:
     """Return the newest epoch that a follower knows: it learns them from the batches it copies."""
-    end_offset = log.log_end_offset
     entries = reversed(log.epochs.entries)
-    return next((each.epoch for each in entries if each.start_offset < end_offset), -1)
+    return next((each.epoch for each in entries if each.start_offset < own_end), -1)
+
+
+def replica_end(log: Log, node_id: int) -> int:
+    """Return where a follower's replica ends; WHOLE_LOG if it is not behind.
+
+    Rule: C-54 (Partition.fetchRecords, a follower's log).
+    """
+    replicas = log.visibility.replicas
+    if replicas is None or node_id not in replicas.behind:
+        return WHOLE_LOG
+    return replicas.end_of(node_id)
 
 
 def check_epoch_and_leader(

@@ -6,6 +6,7 @@ from broker_lite.errors import OffsetOutOfRange
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch.readable import diverging_epoch
 from broker_lite.log.log import Log
+from broker_lite.log.replicas import Lag, Replicas
 from broker_lite.wire import messages
 from tests.log.batches import batch, record
 from tests.support.handler_broker import OpenBroker
@@ -47,6 +48,16 @@ def test_f21_a_follower_learns_an_epoch_with_its_first_record(log: Log, epoch: i
     assert diverging(log, FOLLOWER, 0, 5) == (0, 1)
     with pytest.raises(OffsetOutOfRange):
         diverging(log, FOLLOWER, epoch, 1)
+
+
+def test_f21_c54_a_follower_that_is_behind_knows_less(log: Log) -> None:
+    replicas = Replicas([FOLLOWER], log.log_end_offset, lambda: 0, lambda: None)
+    replicas.fall_behind(FOLLOWER, Lag(is_frozen=True))
+    log.visibility.replicas = replicas
+    log.append_batch(batch(record()), now_ms=1)
+    with pytest.raises(OffsetOutOfRange):
+        diverging(log, FOLLOWER, 2, 2)
+    assert diverging(log, FOLLOWER, 0, 2) == (0, 1)
 
 
 def test_f21_a_follower_knows_the_epoch_of_the_last_record(log: Log) -> None:
