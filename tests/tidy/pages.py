@@ -67,7 +67,11 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
         "tests/differential/coordinator",
     ),
     "Files": ("broker_lite/log/", "tests/differential/corruption"),
-    "Topics, configs and the cluster": ("broker_lite/", "tests/differential/config"),
+    "Topics, configs and the cluster": (
+        "broker_lite/",
+        "tests/differential/cluster",
+        "tests/differential/config",
+    ),
 }
 """The headings over differences, with the places that tell them; the first that fits counts."""
 
