@@ -8,7 +8,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from tests.log.directory.test_manager import ID, opened
-from tests.log.logs import FOREVER_MS, NOW_MS, append, in_the_way, put_back
+from tests.log.logs import FOREVER_MS, NOW_MS, append, files, in_the_way, put_back
 from tests.support.disk import Disk
 
 CONFIG = LogConfig(flush_messages=1, segment_ms=FOREVER_MS)
@@ -67,13 +67,27 @@ def test_s32_a_flush_of_another_thread_takes_its_log_offline_too(
     failures = manager.commits.failures
     manager.offline.take_failed()
     assert (woken, manager.commits.failures) == ([True], failures + 1)
-    manager.offline.take(first)  # it is already
+    manager.offline.take(first.visibility)  # it is already
     assert manager.loaded_logs() == [second]
     with pytest.raises(errors.KafkaStorageError):
         append(first, now_ms=NOW_MS)
     manager.delete("t", 0)
     manager.create("t", 0, ID, CONFIG)
     append(manager.get("t", 0))
+    manager.close()
+
+
+def test_s32_an_unused_log_that_was_taken_offline_makes_no_files(tmp_path: Path) -> None:
+    """S-46: its partition has another log by now, which has the directory."""
+    manager = with_partitions(tmp_path)
+    old = manager.get("t", 0)
+    manager.offline.take(old.visibility)
+    manager.offline.take_back(("t", 0))
+    append(manager.get("t", 0))
+    before = files(tmp_path / "t-0")
+    with pytest.raises(errors.KafkaStorageError):
+        append(old)
+    assert files(tmp_path / "t-0") == before
     manager.close()
 
 
