@@ -96,16 +96,13 @@ def test_c52_an_empty_replica_leads(brokers: Brokers) -> None:
     assert brokers.append() == (1, 1)
 
 
-def test_c52_a_log_that_cannot_be_cut(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c52_a_log_that_cannot_be_cut(brokers: Brokers, disk: Disk) -> None:
     brokers.append()
     brokers.lag(3)
     brokers.append()
-
-    def fail(*_: object) -> int:
-        raise KafkaStorageError("a broken disk")
-
-    monkeypatch.setattr(brokers.cluster, "truncate", fail)
+    disk.refuse("truncate")
     brokers.elect_unclean(3)
+    disk.mend()
     assert (brokers.ends, brokers.is_idle) == ((2, 2), True)
     assert brokers.append() == (3, 3)
 
