@@ -355,8 +355,6 @@ class ReplicaManager:
             log = self._cluster.log(*key)
         except BrokerError as error:
             _log.error("log not cut topic=%s-%d reason=%s", *key, cause_of(error))
-            if (left := self._cluster.loaded_log(*key)) is not None:
-                left.visibility.look_at_replicas()
             return
         _log.warning(
             "log cut to what the new leader has topic=%s-%d leader=%d end_offset=%d lost=%d",
