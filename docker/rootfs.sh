@@ -14,8 +14,8 @@ STDLIB=/usr/lib/$PYTHON
 PACKAGES=$ROOT/usr/lib/python3/dist-packages
 
 # Of the standard library, what no broker and no command of it imports: tools for programmers, mail
-# and the web, other databases, character sets of East Asia, twins in Python of what is there in C,
-# and what newer versions of Python do not have any more.
+# and the web, other databases, twins in Python of what is there in C, character sets of East Asia
+# and of other systems (cp437 stays, for names in archives).
 UNUSED=(
   'config-*' ensurepip idlelib lib2to3 test tkinter turtledemo unittest venv EXTERNALLY-MANAGED
   cProfile.py doctest.py pdb.py pickletools.py profile.py pydoc.py pydoc_data turtle.py
@@ -24,9 +24,7 @@ UNUSED=(
   'lib-dynload/_codecs_*' 'lib-dynload/_ctypes_test*' 'lib-dynload/_curses*' 'lib-dynload/_dbm*'
   'lib-dynload/_sqlite3*' 'lib-dynload/_test*' 'lib-dynload/_xxtestfuzz*' 'lib-dynload/readline*'
   'lib-dynload/xx*'
-  distutils aifc.py asynchat.py asyncore.py cgi.py cgitb.py chunk.py imghdr.py imp.py mailcap.py
-  nntplib.py pipes.py smtpd.py sndhdr.py sunau.py telnetlib.py uu.py xdrlib.py
-  'lib-dynload/audioop*' 'lib-dynload/nis*' 'lib-dynload/ossaudiodev*'
+  'encodings/cp[125789]*' 'encodings/mac_*'
 )
 # What people's health checks and start scripts call, and what one looks around with.
 APPLETS=(
