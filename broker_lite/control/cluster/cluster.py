@@ -17,7 +17,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import metadata_changes as changes
 from broker_lite.control.cluster.cluster_view import ClusterView
 from broker_lite.control.cluster.controller import Controller, Moved
-from broker_lite.control.cluster.eligible_replicas import safety_configs
+from broker_lite.control.cluster.eligible_replicas import clearings, safety_configs
 from broker_lite.control.cluster.features import (
     METADATA_VERSION,
     METADATA_VERSION_MIN,
@@ -313,7 +313,7 @@ class Cluster(ClusterView):
         See: P-126, P-128, P-131.
         """
         altered = list(altered)
-        self.write(_config_records(altered))
+        self.write([*_config_records(altered), *clearings(self.features, altered)])
         self._configs_altered(altered)
 
     def _configs_altered(self, altered: Sequence[ConfigChange]) -> None:

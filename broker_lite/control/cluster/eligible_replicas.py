@@ -1,15 +1,16 @@
-"""The rules of eligible leader replicas (KIP-966) for the configs of brokers.
+"""The rules of eligible leader replicas (KIP-966) for configs.
 
-While the feature is in force, `min.insync.replicas` has one value for the whole cluster: it has to
-be set for the cluster, and no broker may have a value of its own. The rest of the feature does not
-matter here, because each partition has one replica.
+While the feature is in force, `min.insync.replicas` has one value for all brokers: it has to be set
+for the cluster, and no broker may have a value of its own. Topics may have one.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from broker_lite.control.cluster.features import ELIGIBLE_LEADER_REPLICAS_VERSION
-from broker_lite.control.metadata.image import BROKER_RESOURCE, MetadataImage
+from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from broker_lite.control.metadata.metadata_records import MetadataRecord, make
 from broker_lite.errors import InvalidConfig
 from broker_lite.settings import Settings
 
@@ -45,6 +46,26 @@ def safety_configs(
         if name != CLUSTER and CONFIG in image.configs(BROKER_RESOURCE, name)
     ]
     return changes
+
+
+def clearings(
+    features: Mapping[str, int], altered: Iterable[tuple[int, str, Mapping[str, str | None]]]
+) -> list[MetadataRecord]:
+    """Return the records that make partitions forget who may lead by an older value of the config.
+
+    Args:
+        features: in force.
+        altered: for each resource its type, its name and the new values.
+
+    See: C-12, C-13 (ConfigurationControlManager.createClearElrRecordsAsNeeded).
+    """
+    if not features.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+        return []
+    return [
+        make(kinds.CLEAR_ELR, topic_name=name if resource_type == TOPIC_RESOURCE else "")
+        for resource_type, name, values in altered
+        if CONFIG in values
+    ]
 
 
 def check_change(

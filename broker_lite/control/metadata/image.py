@@ -65,6 +65,7 @@ class MetadataImage:
             kinds.CLIENT_QUOTA: self._client_quota,
             kinds.USER_SCRAM_CREDENTIAL: self._scram_credential,
             kinds.REMOVE_USER_SCRAM_CREDENTIAL: self._no_scram_credential,
+            kinds.CLEAR_ELR: self._clear_eligible,
         }
 
     def broker_epoch(self, node_id: int) -> int:
@@ -201,6 +202,19 @@ class MetadataImage:
                 _changed(before.removing, record.removing_replicas),
             )
         )
+
+    def _clear_eligible(self, record: messages.ClearElrRecord) -> None:
+        """Forget the eligible and last leaders of a topic, or of all if the name is empty.
+
+        Source: TopicsDelta.replay.
+        """
+        for topic in [*self.topics.values()]:
+            if record.topic_name in ("", topic.name):
+                partitions = self._draft(topic.topic_id)
+                assert partitions is not None
+                partitions[:] = [
+                    self._share(one._replace(eligible=(), last_leader=())) for one in partitions
+                ]
 
     def _remove_topic(self, record: messages.RemoveTopicRecord) -> None:
         topic_id = bytes(record.topic_id)

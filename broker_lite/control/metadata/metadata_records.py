@@ -30,6 +30,7 @@ CLIENT_QUOTA: Final = 14
 PRODUCER_IDS: Final = 15
 BROKER_REGISTRATION_CHANGE: Final = 17
 REMOVE_USER_SCRAM_CREDENTIAL: Final = 22
+CLEAR_ELR: Final = 28
 
 OLDEST_METADATA_VERSION: Final = 17
 """The lowest level that records are written for: that of Kafka 3.7-IV2, which has directory ids."""
@@ -51,6 +52,7 @@ _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     CLIENT_QUOTA: ((OLDEST_METADATA_VERSION, 0),),
     PRODUCER_IDS: ((OLDEST_METADATA_VERSION, 0),),
     REMOVE_USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
+    CLEAR_ELR: ((OLDEST_METADATA_VERSION, 0),),
 }
 """For each kind of record: metadata.version and the record's version from it on, newest first.
 

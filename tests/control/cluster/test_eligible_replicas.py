@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.metadata.image import BROKER_RESOURCE
+from broker_lite.control.cluster.eligible_replicas import clearings
+from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, handler_broker, one
+from tests.support.several_brokers import place_topic
 
 OpenBroker = Callable[..., HandlerBroker]
 FEATURE = "eligible.leader.replicas.version"
@@ -107,6 +109,35 @@ def test_p54_both_are_free_without_the_feature_and_gone_with_it(open_broker: Ope
     broker.cluster.update_features({FEATURE: 1})
     assert (configured(broker), configured(broker, "1")) == ({KEY: "1"}, {})
     assert broker.cluster.settings.min_insync_replicas == 1
+
+
+def lost(broker: HandlerBroker) -> set[str]:
+    """The topics whose partition has no leader, but one that may lead again."""
+    return {
+        topic.name
+        for topic in broker.cluster.topics.values()
+        if topic.partitions[0].eligible == (2,)
+    }
+
+
+def test_c12_c13_another_value_forgets_the_eligible_leaders(open_broker: OpenBroker) -> None:
+    broker = open_broker(broker_lite_brokers="3")
+    for name in ("a", "b", "c"):
+        place_topic(broker.cluster, name, [2])
+    broker.cluster.controller.fence(2)
+    assert lost(broker) == {"a", "b", "c"}
+    broker.cluster.alter_configs([(TOPIC_RESOURCE, "a", {KEY: "1", "retention.ms": "5"})])
+    assert lost(broker) == {"b", "c"}
+    broker.cluster.alter_configs([(TOPIC_RESOURCE, "b", {"retention.ms": "5"})])
+    assert lost(broker) == {"b", "c"}
+    assert alter(broker, "", SET, "2") == (0, None)
+    assert lost(broker) == set()
+
+
+def test_c12_without_the_feature_there_is_nothing_to_forget(open_broker: OpenBroker) -> None:
+    broker = open_broker(broker_lite_brokers="3")
+    broker.cluster.update_features({FEATURE: 0})
+    assert clearings(broker.cluster.features, [(TOPIC_RESOURCE, "a", {KEY: "1"})]) == []
 
 
 def test_p56_a_cluster_of_4_0_has_none_of_it(open_broker: OpenBroker) -> None:
