@@ -1,7 +1,4 @@
-"""C-52: a log is cut, and what is left is what a log has that never had more.
-
-Also tests: broker_lite.log.directory.truncating.
-"""
+"""C-52: a log is cut, and what is left is what a log has that never had more."""
 
 import os
 from pathlib import Path
@@ -190,22 +187,6 @@ def test_c52_an_empty_log_and_one_that_is_not_there(tmp_path: Path) -> None:
     assert append(log).base_offset == 0
     with pytest.raises(errors.UnknownTopicOrPartition):
         manager.truncate("t", 9, 0)
-    manager.close()
-
-
-def test_c52_a_cut_in_a_gap_between_segments_keeps_all_that_is_before(tmp_path: Path) -> None:
-    """S-20: a compacted log has gaps, and no batch of the kept segment reaches the offset."""
-    manager = manager_of(tmp_path)
-    fill(manager.get("t", 0))
-    manager.close()
-    for path in (tmp_path / "t-0").glob(f"{6:020d}.*"):
-        path.unlink()
-    manager = manager_of(tmp_path)
-    assert offsets(manager.get("t", 0)) == [0, 2, 4, 12, 14, 16]
-    assert manager.truncate("t", 0, 8) == 12
-    log = manager.get("t", 0)
-    assert (segment_bases(tmp_path / "t-0"), offsets(log)) == ([0], [0, 2, 4])
-    assert append(log, T0, T0).base_offset == log.log_end_offset - 2
     manager.close()
 
 
