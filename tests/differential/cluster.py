@@ -26,6 +26,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1",
+    "group.consumer.assignment.interval.ms": "0",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "50",
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     "log.retention.ms": "-1",
@@ -40,6 +41,7 @@ KAFKA_SETTINGS: Final[Mapping[str, str]] = {
     "replica.fetch.backoff.ms": "100",
     "controlled.shutdown.retry.backoff.ms": "100",
     "replica.high.watermark.checkpoint.interval.ms": "100",
+    "log.flush.start.offset.checkpoint.interval.ms": "100",
     "controller.quorum.fetch.timeout.ms": "5000",
     "log.cleaner.enable": "false",
 }
@@ -168,6 +170,15 @@ class Clients:
 
         self._carry(node_id, carry)
 
+    def begin(self, node_id: int, request: Any, version: int) -> "Pending":
+        """Send a request on a connection of its own; its answer may come much later.
+
+        Raises:
+            ConnectionRefusedError: the broker is down.
+        """
+        address = self._cluster.addresses[node_id]
+        return Pending(RawClient(*address, timeout_s=ANSWER_TIMEOUT_S), request, version)
+
     def versions(self, node_id: int) -> dict[int, tuple[int, int]]:
         """The versions that a broker serves, by api key."""
         answer = self.ask(node_id, messages.ApiVersionsRequest(), 0)
@@ -194,3 +205,33 @@ class Clients:
         except BaseException:  # Ctrl-C, too: the answer to come would be taken for the next one
             self.forget(node_id)
             raise
+
+
+class Pending:
+    """A request that waits for its answer."""
+
+    def __init__(self, client: RawClient, request: Any, version: int) -> None:
+        self._client = client
+        self._version = version
+        kind = getattr(messages, type(request).__name__)
+        self._answer = messages.by_api(kind.api_key)[1]
+        self._flexible = kind.flexible_from is not None and version >= kind.flexible_from
+        body = kind.encode(request, version)
+        client.send(kind.api_key, version, body, flexible=self._flexible)
+
+    def end(self) -> Any:
+        """Wait for the answer, and close the connection.
+
+        Raises:
+            Closed: the broker closes it first.
+            TimeoutError: there is no answer.
+        """
+        try:
+            _, data = self._client.receive(flexible=self._flexible)
+            return self._answer.decode(data, self._version)[0]
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()

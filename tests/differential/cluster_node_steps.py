@@ -14,6 +14,7 @@ from tests.differential.step_maker import StepMaker
 EVENTS_MAX: Final = 5
 _AWAY_MAX: Final = 2
 _READS_EARLY: Final = 4
+_ALL: Final = -1
 
 
 class _Nodes:
@@ -117,11 +118,9 @@ class NodeSteps(DataSteps):
 
     def quick(self) -> list[Step]:
         """A request that waits for no other broker."""
-        steps = self.choose([(3, self.fetch), (2, self.list_offsets), (3, self.produce)])
+        steps = self.choose([(3, self.fetch), (2, self.list_offsets), (4, self.produce)])
         return [
-            step
-            if step.api != "Produce" or step.args["acks"] != -1
-            else replace(step, args={**step.args, "acks": 1})
+            replace(step, args={**step.args, "pending": step.args.get("acks") == _ALL})
             for step in steps
         ]
 

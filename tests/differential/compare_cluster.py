@@ -245,6 +245,11 @@ def compare_seeds(
                 print(f"{line}, {shown} unlisted", file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
+    except (NotSettled, OSError, RuntimeError) as error:
+        # a cluster that cannot be brought back is of no use for what comes
+        found.unlisted.append(f"given up after {found.scripts} scripts: {error}")
+        if progress:
+            print(found.unlisted[-1])
     found.seconds = time.monotonic() - started
     return found
 
