@@ -11,6 +11,7 @@ Source: ReplicationControlManager, PartitionReassignmentReplicas, PartitionReass
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Alteration
@@ -65,7 +66,7 @@ def plan_reassignment(
         before = topic.partitions[index]
         if not may_change_factor:
             _check_factor(before, len(replicas))
-        steps = _moved(cluster, topic, before, tuple(replicas))
+        steps = _moved(cluster, topic, index, tuple(replicas))
     return Alteration(topic, index, steps)
 
 
@@ -90,12 +91,13 @@ def _check_factor(before: PartitionRegistration, count: int) -> None:
 
 
 def _moved(
-    cluster: Cluster, topic: Topic, before: PartitionRegistration, replicas: tuple[int, ...]
+    cluster: Cluster, topic: Topic, index: int, replicas: tuple[int, ...]
 ) -> list[PartitionRegistration]:
     """Return the steps to other replicas; the second one is what the leader would ask for.
 
     See: C-44 (ReplicationControlManager.changePartitionReassignment, alterPartition).
     """
+    before = topic.partitions[index]
     terms = cluster.controller.terms(topic, Election.ONLINE)
     removing = tuple(sorted(set(before.replicas).difference(replicas)))
     adding = tuple(sorted(set(replicas).difference(before.replicas)))
@@ -105,6 +107,9 @@ def _moved(
     joining = [one for one in first.adding if cluster.brokers.is_active(one)]
     if joining and first.leader != NO_LEADER:
         isr = sorted({*first.isr, *joining})
+        if not index:
+            # the effective min.insync.replicas is by the replicas of partition 0, see C-12
+            topic = replace(topic, partitions=(first, *topic.partitions[1:]))
         second = change(first, cluster.controller.terms(topic), isr=isr)
         if second is not first:
             steps.append(second._replace(is_recovering=False))

@@ -47,6 +47,16 @@ def test_c44_each_step_as_kafka_takes_it(cluster: Cluster) -> None:
     assert partition_of(cluster, "t") is before
 
 
+def test_c12_c44_each_step_has_a_min_isr_of_its_own(cluster: Cluster) -> None:
+    cluster.update_features({"eligible.leader.replicas.version": 1})
+    place_topic(cluster, "t", [1, 2], [1, 2], min_insync_replicas="2")
+    reassign(cluster, [1])
+    assert partition_of(cluster, "t").eligible == (2,)
+    reassign(cluster, [2])
+    assert outcome(cluster) == (2, 2, [2], [2])
+    assert partition_of(cluster, "t").eligible == (1,)
+
+
 def test_c44_the_partition_epoch_counts_both_steps(cluster: Cluster) -> None:
     place_topic(cluster, "t", [1])
     reassign(cluster, [2])
