@@ -1,12 +1,63 @@
 """The list of known differences between a cluster of broker-lite and one of Apache Kafka."""
 
+import ast
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
+
+from tests.differential.cluster_script import Script
+from tests.differential.coordinator_sequence import Step
 
 DIFFERENCES: Final = Path(__file__).with_name("cluster_differences.toml")
+_UNCLEAN: Final = "unclean.leader.election.enable"
+_RETURNS: Final = frozenset({"Start", "Resume"})
+
+
+class Line(NamedTuple):
+    """A value that differs: `path: kafka | ours`, list indexes in the path left out."""
+
+    path: str
+    kafka: str
+    ours: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        path, _, values = text.partition(": ")
+        kafka, _, ours = values.partition(" | ")
+        return cls(re.sub(r"\[\d+\]", "", path), kafka, ours)
+
+
+def may_come_back(steps: Sequence[Step], line: Line) -> bool:
+    """Kafka has more records of a topic that may have lost some before another broker came back."""
+    topic = line.path.partition(".")[0].rpartition("-")[0]
+    returns = [step for step in steps if step.api in _RETURNS]
+    return len(returns) > 1 and _is_unclean(steps, topic) and _has_more(line)
+
+
+def _is_unclean(steps: Sequence[Step], name: str) -> bool:
+    configs: list[tuple[str, tuple[str, str]]] = []
+    for step in steps:
+        if step.api == "CreateTopics":
+            configs += [(topic[0], each) for topic in step.args["topics"] for each in topic[-1]]
+        elif step.api == "IncrementalAlterConfigs":
+            topic, key, value = step.args["config"]
+            configs.append((topic, (key, value)))
+    return (name, (_UNCLEAN, "true")) in configs
+
+
+def _has_more(line: Line) -> bool:
+    kafka: Any = ast.literal_eval(line.kafka)
+    ours: Any = ast.literal_eval(line.ours)
+    if isinstance(kafka, list) and isinstance(ours, list):
+        return ours == kafka[: len(ours)]
+    return isinstance(kafka, int) and isinstance(ours, int) and ours < kafka
+
+
+CONDITIONS: Final[Mapping[str, Callable[[Sequence[Step], Line], bool]]] = {
+    "lost records may come back": may_come_back,
+}
 
 
 class Listed(NamedTuple):
@@ -20,6 +71,7 @@ class Listed(NamedTuple):
         ours: the same.
         reason: why it is so.
         follow: whether the rest of the script can be compared after it.
+        when: the name of a condition on the steps so far and the values.
     """
 
     api: str
@@ -28,6 +80,7 @@ class Listed(NamedTuple):
     ours: str
     reason: str
     follow: bool
+    when: str = ""
 
     @classmethod
     def read(cls) -> list[Self]:
@@ -35,26 +88,29 @@ class Listed(NamedTuple):
         rows = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
         return [cls(**row) for row in rows]
 
-    def covers(self, api: str, line: str) -> bool:
-        """Whether a differing value of a step's answer is this difference."""
-        path, _, values = line.partition(": ")
-        kafka, _, ours = values.partition(" | ")
-        return all(
+    def covers(self, steps: Sequence[Step], line: Line) -> bool:
+        """Whether a differing value of the last step's answer is this difference."""
+        is_it = all(
             re.fullmatch(pattern, text, re.DOTALL)
             for pattern, text in (
-                (self.api, api),
-                (self.path, re.sub(r"\[\d+\]", "", path)),
-                (self.kafka, kafka),
-                (self.ours, ours),
+                (self.api, steps[-1].api),
+                (self.path, line.path),
+                (self.kafka, line.kafka),
+                (self.ours, line.ours),
             )
         )
+        return is_it and (not self.when or CONDITIONS[self.when](steps, line))
 
 
-def rows_for(rows: Sequence[Listed], api: str, lines: Sequence[str]) -> list[Listed] | None:
+def rows_for(
+    rows: Sequence[Listed], script: Script, step_index: int, lines: Sequence[str]
+) -> list[Listed] | None:
     """The rows that explain every line, None when one of them is not listed."""
+    steps = script.steps[: step_index + 1]
     found = []
-    for line in lines:
-        row = next((row for row in rows if row.covers(api, line)), None)
+    for text in lines:
+        line = Line.parse(text)
+        row = next((row for row in rows if row.covers(steps, line)), None)
         if row is None:
             return None
         found.append(row)

@@ -46,7 +46,9 @@ class _Nodes:
         source = self._maker.source
         up = [one for one, state in self._states.items() if state == "up"]
         node_id = source.choice(up)
-        api = source.choice(("Kill", "Kill", "Stop", "Stop", "Pause"))
+        # nobody could tell when the session of the last one has ended
+        pauses = ("Pause",) * (len(up) > 1)
+        api = source.choice(("Kill", "Kill", "Stop", "Stop", *pauses))
         self._states[node_id] = "paused" if api == "Pause" else "down"
         if api != "Stop" and len(up) > 1 and self._maker.chance(0.3):
             early = Step(api, args={"node": node_id, "early": True})

@@ -150,11 +150,11 @@ class Comparer:
         index = -1
         try:
             for index, step in enumerate(script.steps):
-                view, lines = self._differing(step, scenes)
+                view, lines = self._differing(script, index, scenes)
                 codes[f"{step.api} {_words(view)}"] += 1
                 if not lines:
                     continue
-                rows = rows_for(self._known, step.api, lines)
+                rows = rows_for(self._known, script, index, lines)
                 if rows is None:
                     difference = Difference(index, lines)
                     break
@@ -168,15 +168,18 @@ class Comparer:
             return Difference(index, missing)
         return difference
 
-    def _differing(self, step: Step, scenes: Sequence[Any]) -> tuple[Plain, list[str]]:
+    def _differing(
+        self, script: Script, index: int, scenes: Sequence[Any]
+    ) -> tuple[Plain, list[str]]:
         """Kafka's result of a step, and in what ours differs; what only reads may take its time."""
+        step = script.steps[index]
         deadline = time.monotonic() + REPEAT_S
         while True:
             one, other = (_taken(scene, step) for scene in scenes)
             lines = differing(one, other)
             if not lines or step.api not in _READS or time.monotonic() > deadline:
                 return one, lines
-            if rows_for(self._known, step.api, lines) is not None:
+            if rows_for(self._known, script, index, lines) is not None:
                 return one, lines
             time.sleep(POLL_S)
 
