@@ -5,16 +5,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from broker_lite.client import Client
-from broker_lite.testing import Broker, BrokerDied, BrokerFailed
-from broker_lite.testing.forks import Forks, forks_of_process, running_forks
+from broker_lite.testing import BrokerFailed
+from broker_lite.testing.forks import Forks
 from broker_lite.testing.plan import Plan
+from tests.testing import lost_launcher
 from tests.testing.interruption import interrupted
 
 TIMEOUT_S = 60
@@ -130,45 +130,21 @@ def test_brokers_end_with_their_owner_although_a_fork_of_it_lives_on() -> None:
     child.wait(TIMEOUT_S)
 
 
-def test_a_launcher_that_is_gone_is_replaced() -> None:
-    with Broker():
-        pass
-    first = running_forks()
-    assert first is not None
-    assert forks_of_process() is first
-    os.kill(first.pid, signal.SIGKILL)
-    psutil.Process(first.pid).wait(TIMEOUT_S)
-    with Broker() as broker, Client(broker.bootstrap):
-        assert running_forks() is not first
-    assert not first.root.exists()
-
-
-def test_a_broker_whose_launcher_was_replaced_is_told() -> None:
-    with Broker() as broker:
-        first = running_forks()
-        assert first is not None
-        os.kill(first.pid, signal.SIGKILL)
-        psutil.Process(first.pid).wait(TIMEOUT_S)
-        with Broker():
-            assert running_forks() is not first
-        with pytest.raises(BrokerFailed, match="the process that starts brokers: it is gone"):
-            broker.stop()
-
-
-def test_a_broker_that_died_with_its_launcher_begins_again() -> None:
-    with Broker() as broker:
-        first = running_forks()
-        assert first is not None
-        os.kill(broker.pid, signal.SIGKILL)
-        while broker.is_running:
-            time.sleep(0.001)
-        os.kill(first.pid, signal.SIGKILL)
-        psutil.Process(first.pid).wait(TIMEOUT_S)
-        with pytest.raises(BrokerDied, match=r"has ended \(the process that starts brokers"):
-            broker.records("t")
-        broker.restart()
-        broker.produce("t", "x")
-        assert broker.data_dir.is_dir()
+@pytest.mark.parametrize(
+    "what",
+    [lost_launcher.is_replaced, lost_launcher.leaves_a_broker, lost_launcher.leaves_a_dead_broker],
+)
+def test_a_launcher_that_is_gone(what: Callable[[], None]) -> None:
+    """In a new process: brokers of the whole session would die with the launcher of this one."""
+    module = what.__module__
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"import {module}; {module}.{what.__name__}()"],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_launcher_that_dies_meanwhile_is_told(tmp_path: Path) -> None:

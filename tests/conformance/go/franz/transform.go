@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"broker-lite/conformance/lines"
@@ -42,6 +44,8 @@ func move(session *kgo.GroupTransactSession, output string) {
 	sent := failed.Err() == nil
 	committed, err := session.End(context.Background(), kgo.TransactionEndTry(sent))
 	switch {
+	case cannotDial(err): // it has aborted, and has gone back to what is committed
+		lines.Emit("gave_up", sent)
 	case err != nil:
 		panic(err)
 	case committed:
@@ -49,4 +53,11 @@ func move(session *kgo.GroupTransactSession, output string) {
 	default:
 		lines.Emit("gave_up", sent)
 	}
+}
+
+// The library asks any broker who coordinates the group, and asks no other one when it dialled two
+// that are down.
+func cannotDial(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "dial"
 }
