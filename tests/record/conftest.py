@@ -53,6 +53,7 @@ def in_both_forms(module: str) -> Callable[[pytest.FixtureRequest], ModuleType]:
 
 
 batch_walk = in_both_forms("batch_walk")
+canonical = in_both_forms("canonical")
 columns = in_both_forms("columns")
 compaction = in_both_forms("compaction")
 encode_records = in_both_forms("encode_records")
@@ -63,6 +64,16 @@ refused = in_both_forms("refused")
 rewrite = in_both_forms("rewrite")
 scan = in_both_forms("scan")
 synthetic = in_both_forms("synthetic")
+
+
+@pytest.fixture(scope="session")
+def python_canonical() -> ModuleType:
+    return load_python("canonical")
+
+
+@pytest.fixture(scope="session")
+def native_canonical() -> ModuleType:
+    return load_native("canonical")
 
 
 @pytest.fixture(scope="session")

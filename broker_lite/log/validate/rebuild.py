@@ -34,9 +34,10 @@ from broker_lite.record.batch import (
 )
 from broker_lite.record.codecs.compression import compress
 from broker_lite.record.crc import crc32c
+from broker_lite.record.loops.canonical import are_canonical
 from broker_lite.record.loops.lending import LENT_BYTES_MIN
 from broker_lite.record.loops.rewrite import RecordRewriter
-from broker_lite.record.loops.scan import RecordCursor, are_canonical
+from broker_lite.record.loops.scan import RecordCursor
 from broker_lite.record.stopping import NEVER, Stop
 
 _CRC: Final = struct.Struct(">I")

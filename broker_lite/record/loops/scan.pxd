@@ -31,18 +31,6 @@ cdef class RecordCursor:
     @cython.locals(end=int64_t, ended=int64_t, header=int64_t, length=int64_t)
     cpdef int64_t read_record(self) noexcept nogil
 
-    @cython.locals(last=int64_t, size_bytes=int64_t)
-    cpdef bint has_shortest_varint(self, int64_t bytes_max, int64_t last_byte_max) noexcept nogil
-
-    @cython.locals(length=int64_t, position=int64_t)
-    cpdef bint skip_canonical_bytes(self, bint ascii_only) noexcept nogil
-
-    @cython.locals(header=int64_t)
-    cpdef bint skip_canonical_record(self) noexcept nogil
-
-    @cython.locals(record=int64_t)
-    cpdef bint skip_canonical_records(self, int64_t count) noexcept nogil
-
 
 @cython.final
 cdef class RecordTotals:
@@ -68,9 +56,3 @@ cpdef tuple scan_records(
     const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
     int64_t base_timestamp, bint full_reader,
 )
-
-
-@cython.locals(cursor=RecordCursor, canonical=bint)
-cpdef bint are_canonical(
-    const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
-) except -1

@@ -9,9 +9,10 @@ import pytest
 from broker_lite.record.implementation import form_of
 from broker_lite.record.loops import lending
 from broker_lite.record.loops import scan as imported_scan
+from broker_lite.record.loops.canonical import are_canonical
 from broker_lite.record.loops.refused import RefusedSearch
 from broker_lite.record.loops.rewrite import RecordRewriter
-from broker_lite.record.loops.scan import RecordCursor, are_canonical, scan_records
+from broker_lite.record.loops.scan import RecordCursor, scan_records
 from tests.log.batches import record
 
 COUNT = 3_000_000

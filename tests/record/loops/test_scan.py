@@ -8,14 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker_lite.record.batch import HEADER, LOG_OVERHEAD
 from broker_lite.record.builder import encode_record
-from broker_lite.record.codecs.decompressed import Decompressed
 from broker_lite.record.loops.lending import LENT_BYTES_MIN
 from broker_lite.record.loops.scan_status import ScanStatus
-from broker_lite.record.records import Scan, iterate_records
+from broker_lite.record.records import Scan
 from broker_lite.record.varint import encode_varint
-from tests.record.support import batch_of, raw_record
+from tests.record.loops.edited_records import EDITS, RECORDS
+from tests.record.support import raw_record
 
 OK, INVALID, ENDED, LENGTH_TOO_LONG, REMAINING = ScanStatus
 NO_MIN = 2**63 - 1
@@ -170,28 +169,12 @@ def test_cursor_fields(scan: ModuleType) -> None:
     assert cursor.value_position == cursor.headers_position - 1
 
 
-optional_bytes = st.none() | st.binary(max_size=40) | st.just(b"x" * 70)
-records = st.lists(
-    st.tuples(
-        st.integers(-(2**63), 2**63 - 1) | st.integers(-70, 70),
-        st.integers(-(2**31), 2**31 - 1) | st.integers(0, 3),
-        optional_bytes,
-        optional_bytes,
-        st.lists(st.tuples(st.binary(max_size=5), optional_bytes), max_size=3),
-    ),
-    min_size=1,
-    max_size=3,
-)
-special_bytes = st.sampled_from([0, 1, 2, 3, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF])
-edits = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 255) | special_bytes), max_size=2)
-
-
 @settings(
     max_examples=3000,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(records, edits, st.integers(-1, 1), st.integers(-(2**63), 2**63 - 1), st.booleans())
+@given(RECORDS, EDITS, st.integers(-1, 1), st.integers(-(2**63), 2**63 - 1), st.booleans())
 def test_python_and_native_agree(
     python_scan: ModuleType,
     native_scan: ModuleType,
@@ -225,90 +208,7 @@ def test_documented_results_only(
     assert 0 <= python[1] <= len(data)
 
 
-NOT_CANONICAL = {
-    "R-30-attributes": raw_record(attributes=b"\x01"),
-    "R-23-length": raw_record(length=b"\x90\x00"),
-    "R-23-timestamp": raw_record(timestamp_delta=b"\x80\x00"),
-    "R-24-timestamp-dropped-bits": raw_record(timestamp_delta=b"\xff" * 9 + b"\x03"),
-    "R-23-offset": raw_record(offset_delta=b"\x80\x80\x80\x80\x00"),
-    "R-24-offset-dropped-bits": raw_record(offset_delta=b"\xff\xff\xff\xff\x1f"),
-    "R-23-key-length": raw_record(key=b"\x82\x00k"),
-    "R-31-key-length-minus-2": raw_record(key=b"\x03"),
-    "R-31-value-length-minus-2": raw_record(value=b"\x03"),
-    "R-23-header-count": raw_record(headers=b"\x80\x00"),
-    "R-32-header-key": raw_record(headers=b"\x02\x04\xc3\xa4\x01"),
-    "R-23-header-value-length": raw_record(headers=b"\x02\x02h\x81\x00"),
-    "R-31-header-value-length-minus-2": raw_record(headers=b"\x02\x02h\x03"),
-}
-
-
-@pytest.mark.parametrize("name", NOT_CANONICAL)
-def test_other_bytes_than_a_writer_gives(scan: ModuleType, name: str) -> None:
-    """V-42, R-38: sound records that are written in another way when they are written anew."""
-    data = memoryview(GOOD + NOT_CANONICAL[name] + GOOD)
-    assert scan.scan_records(data, 0, len(data), 3, 0, True)[0] == OK
-    assert not scan.are_canonical(data, 0, len(data), 3)
-    assert scan.are_canonical(data, 0, len(data), 1)
-
-
-def test_the_bytes_a_writer_gives(scan: ModuleType) -> None:
-    """V-42, R-38: the largest and smallest numbers, null, empty, and no header key but ASCII."""
-    data = memoryview(
-        b"".join(
-            (
-                encode_record(2**63 - 1, 2**31 - 1, b"\xff", b"v" * 300, [(b"h\x7f", b"\xff")]),
-                encode_record(-(2**63), -(2**31), None, None, [(b"", None), (b"", b"")]),
-            )
-        )
-    )
-    assert scan.are_canonical(data, 0, len(data), 2)
-
-
-def test_no_prefix_is_canonical(scan: ModuleType) -> None:
-    data = memoryview(encode_record(1000, 0, b"key", b"value", [(b"h", b"v")]))
-    for size_bytes in range(len(data)):
-        assert not scan.are_canonical(data, 0, size_bytes, 1)
-
-
-@settings(
-    max_examples=1000,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(records, edits)
-def test_canonical_means_written_alike(
-    python_scan: ModuleType,
-    native_scan: ModuleType,
-    values: list[Any],
-    edits: list[tuple[int, int]],
-) -> None:
-    """V-42: what is called canonical is what a writer gives; python and native agree."""
-    data = bytearray(b"".join(encode_record(*value) for value in values))
-    for position, byte in edits:
-        data[position % len(data)] = byte
-    region = (memoryview(data), 0, len(data), len(values))
-    found = python_scan.are_canonical(*region)
-    assert native_scan.are_canonical(*region) == found
-    header_keys = [key for value in values for key, _ in value[4]]
-    if not edits:
-        assert found == all(key.isascii() for key in header_keys)
-    if found and native_scan.scan_records(*region, 0, True)[0] == OK:
-        assert _written_anew(data, len(values)) == data
-
-
-def _written_anew(data: bytearray, count: int) -> bytes:
-    content = Decompressed(bytes(data), False, False)
-    header = HEADER.pack(0, HEADER.size - LOG_OVERHEAD, 0, 2, 0, 0, 0, 0, 0, -1, -1, -1, count)
-    return b"".join(
-        encode_record(
-            record.timestamp_delta, record.offset_delta, record.key, record.value, record.headers
-        )
-        for record in iterate_records(batch_of(header), content=content)
-    )
-
-
 def test_r37_many_bytes_are_walked_without_the_lock(scan: ModuleType) -> None:
     data = encode_record(0, 0, b"k", b"v" * LENT_BYTES_MIN)
     view = memoryview(data)
     assert scan.scan_records(view, 0, len(data), 1, 0, True)[:3] == (OK, len(data), 1)
-    assert scan.are_canonical(view, 0, len(data), 1)
