@@ -96,6 +96,11 @@ def test_bad_blocks(tail: bytes) -> None:
     assert read(HEADER + SIZED * 5 + tail) == ((DATA * 5)[:2048], True, False)
 
 
+def test_a_block_that_is_declared_longer_than_the_stream_is_damage() -> None:
+    """Although what is there of it is a whole block."""
+    assert read(HEADER + struct.pack(">i", len(BLOCK) + 1) + BLOCK) == (b"", True, False)
+
+
 def test_snappys_own_framing_is_not_supported() -> None:
     assert read(b"\xff\x06\x00\x00sNaPpY" + b"\x00" * 20) == (b"", True, False)
 
