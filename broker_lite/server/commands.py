@@ -8,12 +8,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.elections import Election, change
+from broker_lite.control.cluster.electing import preferred_elections
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.replicas import Lag
+from broker_lite.server.leader_upkeep import elect
 from broker_lite.server.nodes import Nodes, NodeState, WrongState
 
 Arguments = Mapping[str, object]
@@ -69,6 +72,7 @@ class Commands:
         for node_id, state in self._nodes.states.items():
             if state is not NodeState.UP:
                 await self._nodes.bring_up(node_id)
+                await checkpoint()  # other tasks run in between
         self._replicas.catch_up_all()
         await self._elect_preferred({})
 
@@ -138,11 +142,7 @@ class Commands:
 
     async def _elect_preferred(self, asked: Arguments) -> None:
         name = asked.get("topic")
-        for topic in [*self._cluster.topics.values()]:
-            if name in (None, topic.name):
-                terms = self._cluster.controller.terms(topic, Election.PREFERRED)
-                for index, before in enumerate(topic.partitions):
-                    self._alter(topic, index, change(before, terms))
+        await elect(self._cluster, preferred_elections, None if name is None else str(name))
 
     def _alter(self, topic: Topic, index: int, after: PartitionRegistration) -> None:
         if after is not topic.partitions[index]:

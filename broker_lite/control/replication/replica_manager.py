@@ -7,8 +7,9 @@ Source: ReplicaManager, Partition (KIP-392, KIP-497, KIP-966).
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from broker_lite.control.clock import Clock
@@ -23,6 +24,8 @@ from broker_lite.log.replicas import STOPPED, Lag, Replicas
 _log = logging.getLogger("broker_lite.control")
 
 _CAUGHT_UP: Final = None
+# So many changes of ISRs are written at once, so that a timer does not hold the loop for long.
+_SETTLED_AT_A_TIME: Final = 256
 Key = tuple[str, int]
 
 
@@ -154,14 +157,16 @@ class ReplicaManager:
         """Let the replicas of a broker fetch nothing any more, and nobody fetch from it."""
         self._gone.add(node_id)
         for log in self._cluster.loaded_logs():
-            self._follow(log)
+            if self._cluster.has_replica(log.topic, log.partition, node_id):
+                self._follow(log)
 
     def node_back(self, node_id: int) -> None:
         """Let the replicas of a broker have all records, as soon as somebody leads."""
         self._gone.discard(node_id)
         for key in [*self._lagging]:
-            self._return(key, node_id)
-            self._follow_key(key)
+            if self._cluster.has_replica(*key, node_id):
+                self._return(key, node_id)
+                self._follow_key(key)
 
     def _follow_key(self, key: Key) -> None:
         log = self._cluster.loaded_log(*key)
@@ -202,23 +207,35 @@ class ReplicaManager:
         Rule: C-55 (ReplicaFetcherThread).
         """
         while self._unsettled:
-            key = self._unsettled.pop()
-            try:
-                self._settle(key)
-            except KafkaStorageError:
-                self._unsettled.add(key)
-                raise
+            self._settle_some()
 
-    def _settle(self, key: Key) -> None:
-        topic = self._cluster.topics.get(key[0])
-        partition = None if topic is None else topic.partitions[key[1]]
-        if topic is None or partition is None or not self._is_led(partition):
-            return
-        self._end_passing_lags(key)
-        for node_id in partition.replicas:
-            is_missing = node_id not in partition.isr and node_id not in self._gone
-            if is_missing and self._may_join(key, node_id):
-                self._cluster.controller.join(self._cluster.topics[key[0]], key[1], node_id)
+    def _settle_some(self) -> None:
+        """Look at a bounded number of partitions, and write the changes of their ISRs together."""
+        keys = [*islice(self._unsettled, _SETTLED_AT_A_TIME)]
+        self._unsettled.difference_update(keys)
+        try:
+            self._cluster.controller.join(self._joining(keys))
+        except KafkaStorageError:
+            self._unsettled.update(keys)
+            raise
+
+    def _joining(self, keys: Iterable[Key]) -> Iterator[tuple[Topic, int, list[int]]]:
+        """Find the replicas that may join the ISRs of partitions."""
+        for key in keys:
+            topic = self._cluster.topics.get(key[0])
+            if topic is not None and self._is_led(topic.partitions[key[1]]):
+                self._end_passing_lags(key)
+                partition = topic.partitions[key[1]]
+                yield (
+                    *(topic, key[1]),
+                    [
+                        node_id
+                        for node_id in partition.replicas
+                        if node_id not in partition.isr
+                        and node_id not in self._gone
+                        and self._may_join(key, node_id)
+                    ],
+                )
 
     def _end_passing_lags(self, key: Key) -> None:
         replicas = self._lagging.get(key)
@@ -297,7 +314,7 @@ class ReplicaManager:
         lag_max_ms = self._cluster.settings.replica_lag_time_max_ms
         for key, replicas in [*self._lagging.items()]:
             log = self._cluster.loaded_log(*key)
-            if replicas.is_stopped or log is None:
+            if log is None or min(self._due(key), default=now_ms + 1) > now_ms:
                 continue
             topic = self._cluster.topics[key[0]]
             late = [
@@ -312,7 +329,10 @@ class ReplicaManager:
             self._look(log)
             replicas.forget_old_ends()
             self._unsettled.add(key)
-        self.settle()
+        if len(self._unsettled) > _SETTLED_AT_A_TIME:
+            self._settle_some()  # the next deadline has passed already: others have their turn
+        else:
+            self.settle()
 
     def _shrink(self, topic: Topic, partition: int, gone: Collection[int]) -> None:
         before = topic.partitions[partition]

@@ -1,8 +1,12 @@
 """C-50, C-51: replicas that are behind, and ISRs that shrink and grow."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
+from broker_lite.control.metadata.metadata_records import MetadataChange
+from broker_lite.control.replication import replica_manager
 from broker_lite.log.replicas import Lag
 from tests.control.replication.conftest import FROZEN, LAG_MAX_MS, SHORT, Brokers, Open
 from tests.log.logs import append
@@ -151,3 +155,33 @@ def test_c50_more_than_there_are_replicas_is_no_minimum(open_brokers: Open) -> N
     brokers.down(2)
     append(log)
     assert (log.lacks_replicas, log.high_watermark) == (True, 2)
+
+
+def test_c55_replicas_join_many_isrs_in_few_writes(
+    open_brokers: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica_manager, "_SETTLED_AT_A_TIME", 2)
+    brokers = open_brokers()
+    brokers.create("u", *[(1, 2, 3)] * 5)
+    for index in range(5):
+        for node_id in (2, 3):
+            brokers.manager.shrink_isr(brokers.cluster.topics["u"], index, node_id)
+    brokers.manager.settle()
+    writes: list[int] = []
+    write = brokers.cluster.write
+
+    def counted(records: Sequence[MetadataChange]) -> None:
+        writes.append(len(records))
+        write(records)
+
+    monkeypatch.setattr(brokers.cluster.controller, "_write", counted)
+    for index in range(5):
+        for node_id in (2, 3):
+            brokers.manager._return(("u", index), node_id)
+    brokers.manager.on_time()
+    assert writes == [4]
+    assert brokers.manager.next_deadline_ms() == brokers.clock.steady_ms(), "others come first"
+    brokers.manager.settle()
+    assert [count for count in writes if count] == [4, 4, 2]
+    topic = brokers.cluster.topics["u"]
+    assert [each.isr for each in topic.partitions] == [(1, 2, 3)] * 5
