@@ -57,7 +57,19 @@ class Commands:
         await self._nodes.hang(_number(asked, "node"))
 
     async def _up(self, asked: Arguments) -> None:
-        await self._nodes.bring_up(_number(asked, "node"))
+        node_id = _number(asked, "node")
+        await self._nodes.bring_up(node_id)
+        self._cluster.thaw_metadata(node_id)
+
+    async def _freeze_metadata(self, asked: Arguments) -> None:
+        node_id = _number(asked, "node")
+        self._nodes.check_is_up(node_id)
+        self._cluster.freeze_metadata(node_id)
+
+    async def _thaw_metadata(self, asked: Arguments) -> None:
+        node_id = _number(asked, "node")
+        self._nodes.check_is_up(node_id)
+        self._cluster.thaw_metadata(node_id)
 
     async def _roll(self, _: Arguments) -> None:
         """Restart each node that is up, one after the other, and let it lead again after it."""
@@ -73,6 +85,7 @@ class Commands:
             if state is not NodeState.UP:
                 await self._nodes.bring_up(node_id)
                 await checkpoint()  # other tasks run in between
+            self._cluster.thaw_metadata(node_id)
         self._replicas.catch_up_all()
         await self._elect_preferred({})
 
@@ -179,6 +192,8 @@ _COMMANDS: Final[Mapping[str, _Method]] = {
     "stop": Commands._stop,
     "hang": Commands._hang,
     "up": Commands._up,
+    "freeze_metadata": Commands._freeze_metadata,
+    "thaw_metadata": Commands._thaw_metadata,
     "roll": Commands._roll,
     "heal": Commands._heal,
     "nodes": Commands._states,
