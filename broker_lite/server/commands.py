@@ -11,7 +11,7 @@ from typing import Final
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.electing import preferred_elections
+from broker_lite.control.cluster.electing import led_uncleanly_by, preferred_elections
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.errors import BrokerError, SettingsError
@@ -119,7 +119,7 @@ class Commands:
             self._alter(topic, index, _led_by(before, to))
 
     async def _lag(self, asked: Arguments) -> None:
-        topic, index, node_id = self._asked_follower(asked)
+        topic, index, node_id = self._asked_follower(asked, may_be_added=True)
         records = _number(asked, "records") if asked.get("records") else 0
         ms = _number(asked, "ms") if asked.get("ms") else 0
         if records < 0 or ms < 0 or (records and ms):
@@ -128,7 +128,7 @@ class Commands:
         self._replicas.fall_behind(topic, index, node_id, lag)
 
     async def _catch_up(self, asked: Arguments) -> None:
-        topic, index, node_id = self._asked_follower(asked)
+        topic, index, node_id = self._asked_follower(asked, may_be_added=True)
         self._replicas.catch_up(topic, index, node_id)
 
     async def _shrink_isr(self, asked: Arguments) -> None:
@@ -142,12 +142,16 @@ class Commands:
             raise WrongState(f"broker {to} has no replica of {topic.name}-{index}")
         if not self._cluster.brokers.is_active(to):
             raise WrongState(f"broker {to} is not there")
-        self._replicas.elect_unclean(topic, index, to)
+        self._alter(topic, index, led_uncleanly_by(topic.partitions[index], to))
 
-    def _asked_follower(self, asked: Arguments) -> tuple[Topic, int, int]:
+    def _asked_follower(
+        self, asked: Arguments, *, may_be_added: bool = False
+    ) -> tuple[Topic, int, int]:
+        """Find a follower; a broker that may get a replica is one if `may_be_added`."""
         topic, index = self._asked_partition(asked)
         partition, node_id = topic.partitions[index], _number(asked, "node")
-        if node_id not in partition.replicas:
+        is_known = may_be_added and node_id in self._nodes.states
+        if node_id not in partition.replicas and not is_known:
             raise WrongState(f"broker {node_id} has no replica of {topic.name}-{index}")
         if node_id == partition.leader:
             raise WrongState(f"broker {node_id} leads {topic.name}-{index}")

@@ -7,7 +7,7 @@ Source: ReplicaManager, Partition (KIP-392, KIP-497, KIP-966).
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -49,22 +49,28 @@ class ReplicaManager:
         cluster.watchers.add(self)
         if self._has_followers:
             cluster.when_loaded(self._follow)
-            self._unsettled.update(
-                (topic.name, index)
-                for topic in cluster.topics.values()
-                for index, partition in enumerate(topic.partitions)
-                if len(partition.isr) < len(partition.replicas)
-            )
+            self._look_for_missing(cluster.node_ids)
+
+    def _look_for_missing(self, leaders: Container[int]) -> None:
+        """Remember to look at the partitions of some leaders whose ISRs lack replicas."""
+        self._unsettled.update(
+            (topic.name, index)
+            for topic in self._cluster.topics.values()
+            for index, partition in enumerate(topic.partitions)
+            if len(partition.isr) < len(partition.replicas) and partition.leader in leaders
+        )
 
     # -- commands
 
     def fall_behind(self, topic: Topic, partition: int, node_id: int, lag: Lag) -> None:
         """Let a replica be behind from now on; one whose broker is gone gets nothing anyway.
 
+        A broker without a replica begins with no records if it gets one.
+
         Args:
             topic: of the cluster.
             partition: its index.
-            node_id: a broker with a replica, which does not lead.
+            node_id: a broker that does not lead.
             lag: how far.
 
         Raises:
@@ -72,7 +78,9 @@ class ReplicaManager:
         """
         log = self._cluster.log(topic.name, partition)
         if node_id not in self._gone:
-            self._replicas_of(topic, log).fall_behind(node_id, lag)
+            has_any = node_id in topic.partitions[partition].replicas
+            end_offset = None if has_any else log.log_start_offset
+            self._replicas_of(topic, log).fall_behind(node_id, lag, end_offset)
         self._look(log)
 
     def _replicas_of(self, topic: Topic, log: Log) -> Replicas:
@@ -124,26 +132,6 @@ class ReplicaManager:
         self.fall_behind(topic, partition, node_id, Lag(is_frozen=True))
         self._shrink(topic, partition, [node_id])
 
-    def elect_unclean(self, topic: Topic, partition: int, node_id: int) -> None:
-        """Let a replica lead whatever it lacks; the records that it lacks are lost.
-
-        Raises:
-            KafkaStorageError: the change is not written.
-
-        See: C-11.
-        """
-        before = topic.partitions[partition]
-        after = before._replace(
-            leader=node_id,
-            leader_epoch=before.leader_epoch + 1,
-            isr=(node_id,),
-            eligible=(),
-            last_leader=(),
-            partition_epoch=before.partition_epoch + 1,
-            is_recovering=True,
-        )
-        self._cluster.controller.alter(topic, partition, after)
-
     def end_of(self, topic_name: str, partition: int, node_id: int) -> int | None:
         """Return the log end offset of a replica that is behind; None for one that is not."""
         replicas = self._lagging.get((topic_name, partition))
@@ -167,6 +155,7 @@ class ReplicaManager:
             if self._cluster.has_replica(*key, node_id):
                 self._return(key, node_id)
                 self._follow_key(key)
+        self._look_for_missing((node_id,))
 
     def _follow_key(self, key: Key) -> None:
         log = self._cluster.loaded_log(*key)
@@ -184,7 +173,9 @@ class ReplicaManager:
                 replicas = self._replicas_of(topic, log)
                 lag = replicas.lag_of(node_id)
                 if lag is None or not lag.is_frozen:
-                    replicas.fall_behind(node_id, STOPPED)
+                    is_new = lag is None and node_id in partition.adding
+                    end_offset = log.log_start_offset if is_new else None
+                    replicas.fall_behind(node_id, STOPPED, end_offset)
         if log.lacks_replicas or (log.topic, log.partition) in self._lagging:
             replicas = self._replicas_of(topic, log)
             replicas.isr = frozenset(_followers(partition))
