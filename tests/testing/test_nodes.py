@@ -13,6 +13,8 @@ import pytest
 
 from broker_lite.client.client import Client
 from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.testing.aio import AsyncBrokerNode
+from broker_lite.testing.nodes import BrokerNode
 from broker_lite.wire import messages
 from tests.support.raw_client import RawClient
 
@@ -298,3 +300,35 @@ def test_the_same_as_coroutines(cluster: Broker, backend: str) -> None:
         await aio.heal()
 
     anyio.run(use, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio"])
+def test_single_brokers_as_coroutines(cluster: Broker, backend: str) -> None:
+    async def use() -> None:
+        brokers = cluster.aio.brokers
+        assert [*brokers] == [each.node_id for each in brokers.values()] == [1, 2, 3]
+        broker = brokers[2]
+        assert (broker.bootstrap, await broker.rack()) == (cluster.addresses[1], None)
+        for end, state in ((broker.down, "down"), (broker.stop, "down"), (broker.hang, "hung")):
+            await end()
+            assert (await broker.state(), await broker.is_fenced()) == (state, True)
+            with pytest.raises(BrokerFailed, match=f"broker 2 is {state}"):
+                await broker.stop()
+            await broker.up()
+            assert (await broker.state(), await broker.is_fenced()) == ("up", False)
+        before = leaders_told_by(cluster, 2)
+        await broker.freeze_metadata()
+        await brokers[3].down()
+        assert leaders_told_by(cluster, 2) == before
+        await broker.thaw_metadata()
+        assert 3 not in leaders_told_by(cluster, 2)
+
+    anyio.run(use, backend=backend)
+
+
+def test_a_node_has_the_same_members_with_and_without_coroutines() -> None:
+    blocking, coroutines = (
+        {name for name in vars(kind) if not name.startswith("_")}
+        for kind in (BrokerNode, AsyncBrokerNode)
+    )
+    assert blocking == coroutines
