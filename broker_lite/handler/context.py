@@ -18,6 +18,7 @@ from broker_lite.record.stopping import Stop
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
     from broker_lite.control.cluster.cluster import Cluster
+    from broker_lite.control.cluster.stale_view import MetadataView
     from broker_lite.control.coordinators.group_service import Groups
     from broker_lite.control.coordinators.transaction_service import Transactions
     from broker_lite.handler.fetch.session import FetchSessionCache
@@ -168,6 +169,14 @@ class HandlerContext:
         self.sibling = sibling
         self.has_waited = False
         self.stop = Stop()
+
+    @property
+    def metadata(self) -> "MetadataView":
+        """What this broker knows of the cluster, for answers that tell clients about it.
+
+        It may be behind `cluster`, by which all checks are made.
+        """
+        return self.cluster.metadata_of(self.node_id)
 
     def advertised_address(self) -> tuple[str, int]:
         """Return the host and port at which this connection's client reaches this node."""

@@ -8,12 +8,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.elections import Election, change
+from broker_lite.control.cluster.electing import led_uncleanly_by, preferred_elections
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.replicas import Lag
+from broker_lite.server.leader_upkeep import elect
 from broker_lite.server.nodes import Nodes, NodeState, WrongState
 
 Arguments = Mapping[str, object]
@@ -54,7 +57,19 @@ class Commands:
         await self._nodes.hang(_number(asked, "node"))
 
     async def _up(self, asked: Arguments) -> None:
-        await self._nodes.bring_up(_number(asked, "node"))
+        node_id = _number(asked, "node")
+        await self._nodes.bring_up(node_id)
+        self._cluster.thaw_metadata(node_id)
+
+    async def _freeze_metadata(self, asked: Arguments) -> None:
+        node_id = _number(asked, "node")
+        self._nodes.check_is_up(node_id)
+        self._cluster.freeze_metadata(node_id)
+
+    async def _thaw_metadata(self, asked: Arguments) -> None:
+        node_id = _number(asked, "node")
+        self._nodes.check_is_up(node_id)
+        self._cluster.thaw_metadata(node_id)
 
     async def _roll(self, _: Arguments) -> None:
         """Restart each node that is up, one after the other, and let it lead again after it."""
@@ -69,6 +84,8 @@ class Commands:
         for node_id, state in self._nodes.states.items():
             if state is not NodeState.UP:
                 await self._nodes.bring_up(node_id)
+                await checkpoint()  # other tasks run in between
+            self._cluster.thaw_metadata(node_id)
         self._replicas.catch_up_all()
         await self._elect_preferred({})
 
@@ -102,7 +119,7 @@ class Commands:
             self._alter(topic, index, _led_by(before, to))
 
     async def _lag(self, asked: Arguments) -> None:
-        topic, index, node_id = self._asked_follower(asked)
+        topic, index, node_id = self._asked_follower(asked, may_be_added=True)
         records = _number(asked, "records") if asked.get("records") else 0
         ms = _number(asked, "ms") if asked.get("ms") else 0
         if records < 0 or ms < 0 or (records and ms):
@@ -111,7 +128,7 @@ class Commands:
         self._replicas.fall_behind(topic, index, node_id, lag)
 
     async def _catch_up(self, asked: Arguments) -> None:
-        topic, index, node_id = self._asked_follower(asked)
+        topic, index, node_id = self._asked_follower(asked, may_be_added=True)
         self._replicas.catch_up(topic, index, node_id)
 
     async def _shrink_isr(self, asked: Arguments) -> None:
@@ -125,12 +142,16 @@ class Commands:
             raise WrongState(f"broker {to} has no replica of {topic.name}-{index}")
         if not self._cluster.brokers.is_active(to):
             raise WrongState(f"broker {to} is not there")
-        self._replicas.elect_unclean(topic, index, to)
+        self._alter(topic, index, led_uncleanly_by(topic.partitions[index], to))
 
-    def _asked_follower(self, asked: Arguments) -> tuple[Topic, int, int]:
+    def _asked_follower(
+        self, asked: Arguments, *, may_be_added: bool = False
+    ) -> tuple[Topic, int, int]:
+        """Find a follower; a broker that may get a replica is one if `may_be_added`."""
         topic, index = self._asked_partition(asked)
         partition, node_id = topic.partitions[index], _number(asked, "node")
-        if node_id not in partition.replicas:
+        is_known = may_be_added and node_id in self._nodes.states
+        if node_id not in partition.replicas and not is_known:
             raise WrongState(f"broker {node_id} has no replica of {topic.name}-{index}")
         if node_id == partition.leader:
             raise WrongState(f"broker {node_id} leads {topic.name}-{index}")
@@ -138,11 +159,7 @@ class Commands:
 
     async def _elect_preferred(self, asked: Arguments) -> None:
         name = asked.get("topic")
-        for topic in [*self._cluster.topics.values()]:
-            if name in (None, topic.name):
-                terms = self._cluster.controller.terms(topic, Election.PREFERRED)
-                for index, before in enumerate(topic.partitions):
-                    self._alter(topic, index, change(before, terms))
+        await elect(self._cluster, preferred_elections, None if name is None else str(name))
 
     def _alter(self, topic: Topic, index: int, after: PartitionRegistration) -> None:
         if after is not topic.partitions[index]:
@@ -179,6 +196,8 @@ _COMMANDS: Final[Mapping[str, _Method]] = {
     "stop": Commands._stop,
     "hang": Commands._hang,
     "up": Commands._up,
+    "freeze_metadata": Commands._freeze_metadata,
+    "thaw_metadata": Commands._thaw_metadata,
     "roll": Commands._roll,
     "heal": Commands._heal,
     "nodes": Commands._states,

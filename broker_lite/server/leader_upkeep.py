@@ -38,20 +38,21 @@ async def keep_leaders(cluster: Cluster, clock: Clock) -> None:
         group.start_soon(repeat, "unclean elections", interval_ms, work, pauses)
 
 
-async def elect(cluster: Cluster, plan: _Plan) -> None:
-    """Hold elections in all topics; other tasks run in between.
+async def elect(cluster: Cluster, plan: _Plan, topic_name: str | None = None) -> None:
+    """Hold elections in one topic, or in all; other tasks run in between.
 
     Raises:
         KafkaStorageError: not written; the elections so far are held.
     """
-    async for topic_id, indexes in in_turns(_slices(cluster), at_least=1):
+    async for topic_id, indexes in in_turns(_slices(cluster, topic_name), at_least=1):
         topic = cluster.topics_by_id.get(topic_id)
         if topic is not None:  # partitions never become fewer
             cluster.controller.alter_all(plan(cluster, topic, indexes))
 
 
-def _slices(cluster: Cluster) -> Iterator[tuple[bytes, range]]:
+def _slices(cluster: Cluster, topic_name: str | None) -> Iterator[tuple[bytes, range]]:
     for topic in [*cluster.topics.values()]:
-        indexes = range(topic.partition_count)
-        for start in range(0, len(indexes), _PARTITIONS_AT_A_TIME):
-            yield topic.topic_id, indexes[start : start + _PARTITIONS_AT_A_TIME]
+        if topic_name in (None, topic.name):
+            indexes = range(topic.partition_count)
+            for start in range(0, len(indexes), _PARTITIONS_AT_A_TIME):
+                yield topic.topic_id, indexes[start : start + _PARTITIONS_AT_A_TIME]

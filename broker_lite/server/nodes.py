@@ -224,6 +224,14 @@ class Nodes:
         self._membership.catch_up(node_id)
         logger.info("node is up node=%d", node_id)
 
+    def check_is_up(self, node_id: int) -> None:
+        """Demand that there is a node, and that it answers.
+
+        Raises:
+            WrongState: it does not.
+        """
+        self._slot(node_id, NodeState.UP)
+
     async def _end(self, slot: _Slot) -> None:
         """End the server of a node, whatever is in progress, and close its sockets."""
         node, slot.node = slot.node, None

@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 if TYPE_CHECKING:
     from broker_lite.testing.batches import Headers
     from broker_lite.testing.broker import Broker
+    from broker_lite.testing.nodes import BrokerNode
     from broker_lite.testing.records import Record
 
 
@@ -71,6 +72,11 @@ class AsyncBroker:
         )
         await run_sync(write)
 
+    @property
+    def brokers(self) -> "Mapping[int, AsyncBrokerNode]":
+        """See Broker.brokers: `await broker.aio.brokers[2].down()`."""
+        return {node_id: AsyncBrokerNode(node) for node_id, node in self.broker.brokers.items()}
+
     async def heal(self) -> None:
         """See Broker.heal()."""
         await run_sync(self.broker.heal)
@@ -119,3 +125,56 @@ class AsyncBroker:
     async def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
         """See Broker.records()."""
         return await run_sync(partial(self.broker.records, topic, read_committed=read_committed))
+
+
+class AsyncBrokerNode:
+    """A BrokerNode with coroutines, as `broker.aio.brokers[2]`; a cancelled one finishes first.
+
+    The properties for which the process is asked are coroutines, too.
+    """
+
+    def __init__(self, node: "BrokerNode") -> None:
+        """Wrap one of the brokers of a cluster, which can still be used directly."""
+        self.node = node
+        self.node_id = node.node_id
+
+    @property
+    def bootstrap(self) -> str:
+        """See BrokerNode.bootstrap."""
+        return self.node.bootstrap
+
+    async def state(self) -> str:
+        """See BrokerNode.state."""
+        return await run_sync(lambda: self.node.state)
+
+    async def is_fenced(self) -> bool:
+        """See BrokerNode.is_fenced."""
+        return await run_sync(lambda: self.node.is_fenced)
+
+    async def rack(self) -> str | None:
+        """See BrokerNode.rack."""
+        return await run_sync(lambda: self.node.rack)
+
+    async def down(self) -> None:
+        """See BrokerNode.down()."""
+        await run_sync(self.node.down)
+
+    async def stop(self) -> None:
+        """See BrokerNode.stop()."""
+        await run_sync(self.node.stop)
+
+    async def hang(self) -> None:
+        """See BrokerNode.hang()."""
+        await run_sync(self.node.hang)
+
+    async def up(self) -> None:
+        """See BrokerNode.up()."""
+        await run_sync(self.node.up)
+
+    async def freeze_metadata(self) -> None:
+        """See BrokerNode.freeze_metadata()."""
+        await run_sync(self.node.freeze_metadata)
+
+    async def thaw_metadata(self) -> None:
+        """See BrokerNode.thaw_metadata()."""
+        await run_sync(self.node.thaw_metadata)

@@ -64,17 +64,18 @@ class ClusterCommands:
         """Let a follower be behind: for good, by a number of records, or by a time.
 
         While it is in the ISR, the high watermark waits for it, and so do producers with acks=all.
-        A follower that is behind for longer than replica.lag.time.max.ms leaves the ISR.
+        A follower that is behind for longer than replica.lag.time.max.ms leaves the ISR. A broker
+        without a replica does not join the ISR by a reassignment until it has caught up.
 
         Args:
             topic: of the partition.
             partition: its number.
-            node: the follower.
+            node: the follower, or a broker without a replica.
             records: how many records it is behind.
             delay: how much later it gets each record; without both it fetches nothing any more.
 
         Raises:
-            BrokerFailed: it has no replica of the partition, or leads it.
+            BrokerFailed: there is no such broker, or it leads the partition.
         """
         arguments = {"records": records, "ms": delay // timedelta(milliseconds=1)}
         self._carry("lag", topic=topic, partition=partition, node=node, **arguments)
@@ -83,7 +84,7 @@ class ClusterCommands:
         """Let a follower have all records again, and join the ISR.
 
         Raises:
-            BrokerFailed: it has no replica of the partition, or leads it.
+            BrokerFailed: there is no such broker, or it leads the partition.
         """
         self._carry("catch_up", topic=topic, partition=partition, node=node)
 

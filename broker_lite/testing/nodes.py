@@ -83,6 +83,25 @@ class BrokerNode:
         """
         self._carry("up", node=self.node_id)
 
+    def freeze_metadata(self) -> None:
+        """Let it tell clients about brokers, topics and leaders as they are now, until the thaw.
+
+        Whether it leads a partition or coordinates a group is checked by what is true. heal() and
+        a return of the broker end it, too.
+
+        Raises:
+            BrokerFailed: it is not up.
+        """
+        self._carry("freeze_metadata", node=self.node_id)
+
+    def thaw_metadata(self) -> None:
+        """Let it tell clients about brokers, topics and leaders as they are, as the others do.
+
+        Raises:
+            BrokerFailed: it is not up.
+        """
+        self._carry("thaw_metadata", node=self.node_id)
+
 
 def nodes_of(
     addresses: Callable[[], list[str]], first_id: int, carry: Carry

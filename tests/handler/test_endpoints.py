@@ -1,6 +1,6 @@
 """Where the leader is that another broker was taken for: C-31 (KIP-951).
 
-Also tests: broker_lite.wire.node_endpoints.
+Also tests: broker_lite.wire.node_endpoints, broker_lite.control.cluster.stale_view.
 """
 
 from typing import Any
@@ -207,3 +207,82 @@ def test_c31_followers_get_no_endpoints(broker: HandlerBroker) -> None:
     answer = one(one(response.responses).partitions)
     assert (answer.error_code, answer.current_leader.leader_id) == (6, 1)
     assert response.node_endpoints == []
+
+
+# -- a broker whose metadata is frozen
+
+
+@pytest.fixture
+def stale(broker: HandlerBroker) -> HandlerBroker:
+    """Broker 1 knows neither that broker 2 is fenced nor of topic "new"; 3 leads partition 1."""
+    broker.call("FindCoordinator", 3, key="g", key_type=0)
+    broker.cluster.freeze_metadata(1)
+    broker.cluster.controller.fence(2)
+    new = NewTopic("new", assignments=((0, (3,)),))
+    broker.cluster.create_topics([broker.cluster.plan_topic(new)])
+    return broker
+
+
+def told(broker: HandlerBroker) -> tuple[Any, ...]:
+    """Brokers by Metadata and DescribeCluster; leaders by Metadata and DescribeTopicPartitions."""
+    metadata = broker.call("Metadata", 12, topics=None)
+    described = broker.call("DescribeTopicPartitions", 0, response_partition_limit=100)
+    return (
+        [each.node_id for each in metadata.brokers],
+        [each.broker_id for each in broker.call("DescribeCluster", 1).brokers],
+        *(
+            {each.name: [one.leader_id for one in each.partitions] for each in topics}
+            for topics in (metadata.topics, described.topics)
+        ),
+    )
+
+
+def test_a_broker_tells_what_was_and_then_what_is(stale: HandlerBroker) -> None:
+    brokers, described, topics, pages = told(stale)
+    assert brokers == described == [1, 2, 3]
+    assert topics["t"] == pages["t"] == [1, 2, 3]
+    assert "new" not in {*topics, *pages}
+    stale.cluster.thaw_metadata(1)
+    brokers, described, topics, pages = told(stale)
+    assert brokers == described == [1, 3]
+    assert topics["t"] == pages["t"] == [1, 3, 3]
+    assert topics["new"] == pages["new"] == [3]
+    stale.cluster.thaw_metadata(1)
+
+
+def test_other_brokers_tell_what_is(stale: HandlerBroker) -> None:
+    stale.talk_to(3)
+    brokers, described, topics, pages = told(stale)
+    assert brokers == described == [1, 3]
+    assert topics["t"] == pages["t"] == [1, 3, 3]
+
+
+def test_a_broker_that_registers_knows_what_is(stale: HandlerBroker) -> None:
+    stale.cluster.register(1, [])
+    assert told(stale)[0] == [1, 3]
+
+
+def test_c31_a_replica_knows_its_leader_and_others_look_into_their_metadata(
+    stale: HandlerBroker,
+) -> None:
+    """Broker 1 has no replica of partition 1, and does not know that broker 2 is gone."""
+    assert leaders_elsewhere(stale.context, {("t", 1): MOVED}) == {("t", 1): (2, 0)}
+    assert [each.node_id for each in endpoints_of(stale.context, [2, 3])] == [2, 3]
+    assert leaders_elsewhere(stale.context, {("new", 0): MOVED}) == {("new", 0): (-1, -1)}
+    stale.cluster.controller.fence(1)  # 2 and 1 are gone, so that nobody leads partition 0
+    assert leaders_elsewhere(stale.context, {("t", 0): MOVED})["t", 0][0] == NO_LEADER
+    stale.cluster.thaw_metadata(1)
+    assert leaders_elsewhere(stale.context, {("t", 1): MOVED}) == {("t", 1): (3, 1)}
+
+
+def test_c62_a_broker_sends_groups_to_the_coordinator_that_was(stale: HandlerBroker) -> None:
+    """Nobody leads a partition of a topic that the broker does not know."""
+    find = "FindCoordinator"
+    leaders = {key: stale.call(find, 3, key=key, key_type=0).node_id for key in "abcdefgh"}
+    assert 2 in leaders.values()
+    answer = stale.call(find, 3, key="x", key_type=1)
+    assert (answer.error_code, answer.node_id) == (15, -1)
+    stale.cluster.thaw_metadata(1)
+    leaders = {key: stale.call(find, 3, key=key, key_type=0).node_id for key in "abcdefgh"}
+    assert 2 not in leaders.values()
+    assert stale.call(find, 3, key="x", key_type=1).error_code == 0

@@ -268,9 +268,13 @@ def test_c32_an_epoch_is_checked_where_there_is_a_replica(
 
 
 @pytest.mark.parametrize("version", range(4, 18))
-def test_c30_followers_are_read_from_version_11_on(broker: HandlerBroker, version: int) -> None:
+@pytest.mark.parametrize("replica_id", [-1, -2])
+def test_c30_followers_are_read_from_version_11_on(
+    broker: HandlerBroker, version: int, replica_id: int
+) -> None:
+    """F-02: a debugging consumer (-2) may read no more than others do."""
     broker.talk_to(FOLLOWER)
-    answer = fetch(broker, version)
+    answer = fetch(broker, version, replica_id=replica_id)
     assert answer.error_code == (0 if version >= 11 else 6)
     assert (answer.high_watermark, bool(answer.records)) == (
         (1, True) if version >= 11 else (-1, False)

@@ -14,6 +14,7 @@ from broker_lite.client.client import Client
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.wire import messages
 from tests.log.batches import batch, record
+from tests.support.raw_client import RawClient
 
 TIMED_OUT = r"^7$"
 
@@ -203,6 +204,31 @@ def test_an_isr_shrinks_by_the_clock(cluster: Broker) -> None:
     assert isinstance(isr, list)
     assert after == [each for each in isr if each != node]
     produce_quickly(cluster)
+
+
+def reassign(broker: Broker, *replicas: int) -> None:
+    kind = messages.AlterPartitionReassignmentsRequest
+    partition = kind.ReassignablePartition(partition_index=0, replicas=list(replicas))
+    topic = kind.ReassignableTopic(name="moving", partitions=[partition])
+    with RawClient(broker.host, broker.port) as client:
+        answer = client.request(kind, kind(topics=[topic], timeout_ms=5000), 0)
+    assert answer.responses[0].partitions[0].error_code == 0
+
+
+def test_c43_a_broker_that_lags_or_hangs_holds_a_reassignment_up(cluster: Broker) -> None:
+    cluster.create_topic("moving")
+    reassign(cluster, 1)
+    cluster.produce("moving", "x")
+    cluster.lag("moving", 0, node=2)
+    cluster.brokers[3].hang()
+    reassign(cluster, 1, 2, 3)
+    found = cluster.partition("moving", 0)
+    assert (found["isr"], found["adding"]) == ([1], [2, 3])
+    cluster.catch_up("moving", 0, node=2)
+    assert cluster.partition("moving", 0)["isr"] == [1, 2]
+    cluster.brokers[3].up()
+    found = cluster.partition("moving", 0)
+    assert (found["isr"], found["adding"]) == ([1, 2, 3], [])
 
 
 def test_a_roll_leaves_everything_as_it_was(cluster: Broker) -> None:

@@ -60,6 +60,8 @@ async def test_c41_preferred_replicas_lead_again(
     await elect(cluster, preferred_elections)
     assert leaders(cluster) == [1, 3, 3, 1, 3]
     come_back(cluster, 2)
+    await elect(cluster, preferred_elections, "u")
+    assert leaders(cluster) == [1, 3, 3, 1, 3]
     await elect(cluster, preferred_elections)
     assert leaders(cluster) == [1, 2, 3, 2, 3]
 
@@ -85,7 +87,7 @@ async def test_a_topic_that_is_deleted_meanwhile(
 ) -> None:
     cluster, _ = open_cluster()
     topic = place_topic(cluster, "t", [1, 2])
-    monkeypatch.setattr(leader_upkeep, "_slices", lambda _: [(topic.topic_id, range(1))])
+    monkeypatch.setattr(leader_upkeep, "_slices", lambda *_: [(topic.topic_id, range(1))])
     cluster.delete_topics([topic])
     await elect(cluster, preferred_elections)
     assert "t" not in cluster.topics

@@ -13,6 +13,10 @@ import pytest
 
 from broker_lite.client.client import Client
 from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.testing.aio import AsyncBrokerNode
+from broker_lite.testing.nodes import BrokerNode
+from broker_lite.wire import messages
+from tests.support.raw_client import RawClient
 
 SETTINGS = {"broker.session.timeout.ms": 0, "default.replication.factor": 3}
 API_VERSIONS = bytes.fromhex("0000000a0012000000000007ffff")
@@ -221,6 +225,50 @@ def test_one_broker_may_go_down_and_up() -> None:
         assert len(broker.records("t")) == 2
 
 
+def leaders_told_by(broker: Broker, node_id: int, topic: str = "t") -> list[int]:
+    """The leaders of a topic's partitions as one broker tells them; empty if it lacks the topic."""
+    host, _, port = broker.brokers[node_id].bootstrap.rpartition(":")
+    kind = messages.MetadataRequest
+    asked = kind(topics=[kind.MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    with RawClient(host, int(port)) as client:
+        (answer,) = client.request(kind, asked, 12).topics
+    return [each.leader_id for each in answer.partitions]
+
+
+@pytest.mark.parametrize("end", ["thaw", "heal", "down", "stop", "hang", "roll"])
+def test_a_broker_tells_clients_what_was(cluster: Broker, end: str) -> None:
+    before = leaders_told_by(cluster, 2)
+    cluster.brokers[2].freeze_metadata()
+    to = next(each for each in (1, 2, 3) if each != before[0])
+    cluster.move_leader("t", 0, to=to)
+    new = f"new-{end}"
+    cluster.create_topic(new)
+    now = [to, *before[1:]]
+    assert [leaders_told_by(cluster, each) for each in (1, 2, 3)] == [now, before, now]
+    assert [len(leaders_told_by(cluster, each, new)) for each in (2, 3)] == [0, 1]
+    if end == "thaw":
+        cluster.brokers[2].thaw_metadata()
+        cluster.brokers[2].thaw_metadata()
+    elif end in ("heal", "roll"):
+        getattr(cluster, end)()
+    else:
+        getattr(cluster.brokers[2], end)()
+        with pytest.raises(BrokerFailed, match=r"broker 2 is (down|hung)"):
+            cluster.brokers[2].freeze_metadata()
+        cluster.brokers[2].up()
+    assert len(leaders_told_by(cluster, 2, new)) == 1
+    assert leaders_told_by(cluster, 2) == leaders_told_by(cluster, 1)
+
+
+def test_one_broker_may_tell_what_was() -> None:
+    with Broker() as broker:
+        broker.brokers[1].freeze_metadata()
+        broker.create_topic("new")
+        assert leaders_told_by(broker, 1, "new") == []
+        broker.heal()
+        assert leaders_told_by(broker, 1, "new") == [1]
+
+
 def test_ids_follow_node_id() -> None:
     broker = Broker({"node.id": 7}, brokers=2)
     assert not broker.brokers
@@ -252,3 +300,35 @@ def test_the_same_as_coroutines(cluster: Broker, backend: str) -> None:
         await aio.heal()
 
     anyio.run(use, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio"])
+def test_single_brokers_as_coroutines(cluster: Broker, backend: str) -> None:
+    async def use() -> None:
+        brokers = cluster.aio.brokers
+        assert [*brokers] == [each.node_id for each in brokers.values()] == [1, 2, 3]
+        broker = brokers[2]
+        assert (broker.bootstrap, await broker.rack()) == (cluster.addresses[1], None)
+        for end, state in ((broker.down, "down"), (broker.stop, "down"), (broker.hang, "hung")):
+            await end()
+            assert (await broker.state(), await broker.is_fenced()) == (state, True)
+            with pytest.raises(BrokerFailed, match=f"broker 2 is {state}"):
+                await broker.stop()
+            await broker.up()
+            assert (await broker.state(), await broker.is_fenced()) == ("up", False)
+        before = leaders_told_by(cluster, 2)
+        await broker.freeze_metadata()
+        await brokers[3].down()
+        assert leaders_told_by(cluster, 2) == before
+        await broker.thaw_metadata()
+        assert 3 not in leaders_told_by(cluster, 2)
+
+    anyio.run(use, backend=backend)
+
+
+def test_a_node_has_the_same_members_with_and_without_coroutines() -> None:
+    blocking, coroutines = (
+        {name for name in vars(kind) if not name.startswith("_")}
+        for kind in (BrokerNode, AsyncBrokerNode)
+    )
+    assert blocking == coroutines

@@ -191,6 +191,7 @@ class Cluster(ClusterView):
 
     def register(self, node_id: int, endpoints: Sequence[Endpoint]) -> None:
         """Let in a broker of this process whose listeners are open; see Membership.register."""
+        self.thaw_metadata(node_id)
         self.membership.register(node_id, endpoints, self.supported_features_of(node_id))
 
     def close(self, *, sync: bool = True) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 
 from broker_lite.control.cluster.features import Supported, supported_features
 from broker_lite.control.cluster.node_settings import NodeSettings
+from broker_lite.control.cluster.stale_view import MetadataView, StaleView
 from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
@@ -60,6 +61,7 @@ class ClusterView:
         self._image = image
         self._logs = partition_logs
         self._chance = chance
+        self._stale_views: dict[int, StaleView] = {}
 
     @property
     def cluster_id(self) -> str:
@@ -73,6 +75,18 @@ class ClusterView:
     def settings_of(self, node_id: int) -> Settings:
         """Return the settings of a broker of this process; the same object until they change."""
         return self._node_settings.of(node_id)
+
+    def metadata_of(self, node_id: int) -> MetadataView:
+        """Return what a broker of this process tells clients about topics and brokers."""
+        return self._stale_views.get(node_id, self)
+
+    def freeze_metadata(self, node_id: int) -> None:
+        """Let a broker tell clients what the metadata is now, whatever changes."""
+        self._stale_views[node_id] = StaleView(self)
+
+    def thaw_metadata(self, node_id: int) -> None:
+        """Let a broker tell clients what the metadata is; nothing happens if it does so already."""
+        self._stale_views.pop(node_id, None)
 
     @property
     def controller_id(self) -> int:

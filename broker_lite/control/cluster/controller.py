@@ -235,20 +235,35 @@ class Controller:
     def _tracks_eligible(self) -> bool:
         return bool(self._image.features.get(ELIGIBLE_LEADER_REPLICAS_VERSION))
 
-    def join(self, topic: Topic, index: int, node_id: int) -> None:
-        """Let a broker that has all records join the ISR of one partition.
+    def join(self, joining: Iterable[tuple[Topic, int, Sequence[int]]]) -> None:
+        """Let brokers that have all records join the ISRs of partitions, in one change.
+
+        Args:
+            joining: topic, index and brokers; each partition at most once.
 
         Raises:
             KafkaStorageError: not written; nothing was changed.
 
         See: C-27.
         """
-        before = topic.partitions[index]
-        is_missing = node_id in before.replicas and node_id not in before.isr
-        if is_missing and before.leader != NO_LEADER and self._image.brokers.is_active(node_id):
-            terms = self.terms(topic, Election.ONLINE)
-            after = change(before, terms, isr=(*before.isr, node_id))
-            self.alter(topic, index, after._replace(is_recovering=False))
+        altered = (Alteration(*each[:2], self._join_steps(*each)) for each in joining)
+        self.alter_all([each for each in altered if each.steps])
+
+    def _join_steps(
+        self, topic: Topic, index: int, node_ids: Sequence[int]
+    ) -> list[PartitionRegistration]:
+        """Return what a partition becomes as one broker after the other joins."""
+        before, steps = topic.partitions[index], []
+        for node_id in node_ids:
+            is_missing = node_id in before.replicas and node_id not in before.isr
+            if is_missing and before.leader != NO_LEADER and self._image.brokers.is_active(node_id):
+                terms = self.terms(topic, Election.ONLINE)
+                after = change(before, terms, isr=(*before.isr, node_id))
+                before = after._replace(is_recovering=False)
+                steps.append(before)
+                if not index:  # terms() looks at the replicas of partition 0
+                    topic = replace(topic, partitions=(before, *topic.partitions[1:]))
+        return steps
 
     def alter(self, topic: Topic, index: int, after: PartitionRegistration) -> None:
         """Change one partition.

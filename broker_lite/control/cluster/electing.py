@@ -43,6 +43,22 @@ def plan_election(
     return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
+def led_uncleanly_by(before: PartitionRegistration, node_id: int) -> PartitionRegistration:
+    """Return a partition after a replica became its leader, whatever the replica lacks.
+
+    See: C-11.
+    """
+    return before._replace(
+        leader=node_id,
+        leader_epoch=before.leader_epoch + 1,
+        isr=(node_id,),
+        eligible=(),
+        last_leader=(),
+        partition_epoch=before.partition_epoch + 1,
+        is_recovering=True,
+    )
+
+
 def preferred_elections(cluster: Cluster, topic: Topic, indexes: Iterable[int]) -> list[Alteration]:
     """Return what gives partitions of a topic back to their preferred replicas.
 

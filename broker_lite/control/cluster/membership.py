@@ -134,6 +134,10 @@ class Membership:
         self._sessions_end_ms[node_id] = deadline_ms
         self.due_at(deadline_ms)
 
+    def is_silent(self, node_id: int) -> bool:
+        """Whether a broker is gone, and the cluster has not noticed yet."""
+        return node_id in self._sessions_end_ms
+
     def speak(self, node_id: int) -> None:
         """Note that a broker sends heartbeats again; if it was fenced, it is let in.
 

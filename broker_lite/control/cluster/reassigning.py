@@ -2,8 +2,8 @@
 
 A reassignment has two steps: the new replicas are added, and once they are in sync, those that have
 to go are removed. A replica has no records of its own here, so one on a broker that is alive is in
-sync at once, and both steps are one change. As long as a new broker is gone, or nobody leads the
-partition, the reassignment is in progress, as in Kafka.
+sync at once, and both steps are one change. As long as a new broker is gone or lags, or the leader
+is gone, the reassignment is in progress, as in Kafka; ReplicaManager lets the new ones join later.
 
 Nothing is changed here: the result is what the controller has to write.
 
@@ -104,8 +104,8 @@ def _moved(
     move = ReplicaMove((*replicas, *removing), adding or before.adding, removing or before.removing)
     first = change(before, terms, move=move)
     steps = [] if first is before else [first]
-    joining = [one for one in first.adding if cluster.brokers.is_active(one)]
-    if joining and first.leader != NO_LEADER:
+    joining = _joining(cluster, topic, index, first)
+    if joining:
         isr = sorted({*first.isr, *joining})
         if not index:
             # the effective min.insync.replicas is by the replicas of partition 0, see C-12
@@ -114,6 +114,27 @@ def _moved(
         if second is not first:
             steps.append(second._replace(is_recovering=False))
     return steps
+
+
+def _joining(
+    cluster: Cluster, topic: Topic, index: int, partition: PartitionRegistration
+) -> list[int]:
+    """Return the new replicas that have all records at once: nothing keeps them from fetching.
+
+    See: C-27.
+    """
+    is_silent = cluster.membership.is_silent
+    if partition.leader == NO_LEADER or is_silent(partition.leader):
+        return []
+    log = cluster.loaded_log(topic.name, index)
+    lagging = None if log is None else log.visibility.replicas
+    return [
+        one
+        for one in partition.adding
+        if cluster.brokers.is_active(one)
+        and not is_silent(one)
+        and (lagging is None or lagging.lag_of(one) is None)
+    ]
 
 
 def _cancelled(cluster: Cluster, topic: Topic, index: int) -> PartitionRegistration:

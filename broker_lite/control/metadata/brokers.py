@@ -60,6 +60,13 @@ class BrokerRegistrations:
             kinds.BROKER_REGISTRATION_CHANGE: self._change,
         }
 
+    def copy(self) -> "BrokerRegistrations":
+        """Return the brokers of now; later changes do not reach the copy."""
+        other = BrokerRegistrations()
+        other.by_id.update(self.by_id)
+        other.version = self.version
+        return other
+
     def alive(self) -> Sequence[BrokerRegistration]:
         """The brokers that clients may see, by their ids."""
         return [one for _, one in sorted(self.by_id.items()) if not one.is_fenced]

@@ -7,8 +7,9 @@ Source: ReplicaManager, Partition (KIP-392, KIP-497, KIP-966).
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from broker_lite.control.clock import Clock
@@ -23,6 +24,8 @@ from broker_lite.log.replicas import STOPPED, Lag, Replicas
 _log = logging.getLogger("broker_lite.control")
 
 _CAUGHT_UP: Final = None
+# So many changes of ISRs are written at once, so that a timer does not hold the loop for long.
+_SETTLED_AT_A_TIME: Final = 256
 Key = tuple[str, int]
 
 
@@ -46,22 +49,28 @@ class ReplicaManager:
         cluster.watchers.add(self)
         if self._has_followers:
             cluster.when_loaded(self._follow)
-            self._unsettled.update(
-                (topic.name, index)
-                for topic in cluster.topics.values()
-                for index, partition in enumerate(topic.partitions)
-                if len(partition.isr) < len(partition.replicas)
-            )
+            self._look_for_missing(cluster.node_ids)
+
+    def _look_for_missing(self, leaders: Container[int]) -> None:
+        """Remember to look at the partitions of some leaders whose ISRs lack replicas."""
+        self._unsettled.update(
+            (topic.name, index)
+            for topic in self._cluster.topics.values()
+            for index, partition in enumerate(topic.partitions)
+            if len(partition.isr) < len(partition.replicas) and partition.leader in leaders
+        )
 
     # -- commands
 
     def fall_behind(self, topic: Topic, partition: int, node_id: int, lag: Lag) -> None:
         """Let a replica be behind from now on; one whose broker is gone gets nothing anyway.
 
+        A broker without a replica begins with no records if it gets one.
+
         Args:
             topic: of the cluster.
             partition: its index.
-            node_id: a broker with a replica, which does not lead.
+            node_id: a broker that does not lead.
             lag: how far.
 
         Raises:
@@ -69,7 +78,9 @@ class ReplicaManager:
         """
         log = self._cluster.log(topic.name, partition)
         if node_id not in self._gone:
-            self._replicas_of(topic, log).fall_behind(node_id, lag)
+            has_any = node_id in topic.partitions[partition].replicas
+            end_offset = None if has_any else log.log_start_offset
+            self._replicas_of(topic, log).fall_behind(node_id, lag, end_offset)
         self._look(log)
 
     def _replicas_of(self, topic: Topic, log: Log) -> Replicas:
@@ -121,26 +132,6 @@ class ReplicaManager:
         self.fall_behind(topic, partition, node_id, Lag(is_frozen=True))
         self._shrink(topic, partition, [node_id])
 
-    def elect_unclean(self, topic: Topic, partition: int, node_id: int) -> None:
-        """Let a replica lead whatever it lacks; the records that it lacks are lost.
-
-        Raises:
-            KafkaStorageError: the change is not written.
-
-        See: C-11.
-        """
-        before = topic.partitions[partition]
-        after = before._replace(
-            leader=node_id,
-            leader_epoch=before.leader_epoch + 1,
-            isr=(node_id,),
-            eligible=(),
-            last_leader=(),
-            partition_epoch=before.partition_epoch + 1,
-            is_recovering=True,
-        )
-        self._cluster.controller.alter(topic, partition, after)
-
     def end_of(self, topic_name: str, partition: int, node_id: int) -> int | None:
         """Return the log end offset of a replica that is behind; None for one that is not."""
         replicas = self._lagging.get((topic_name, partition))
@@ -154,14 +145,17 @@ class ReplicaManager:
         """Let the replicas of a broker fetch nothing any more, and nobody fetch from it."""
         self._gone.add(node_id)
         for log in self._cluster.loaded_logs():
-            self._follow(log)
+            if self._cluster.has_replica(log.topic, log.partition, node_id):
+                self._follow(log)
 
     def node_back(self, node_id: int) -> None:
         """Let the replicas of a broker have all records, as soon as somebody leads."""
         self._gone.discard(node_id)
         for key in [*self._lagging]:
-            self._return(key, node_id)
-            self._follow_key(key)
+            if self._cluster.has_replica(*key, node_id):
+                self._return(key, node_id)
+                self._follow_key(key)
+        self._look_for_missing((node_id,))
 
     def _follow_key(self, key: Key) -> None:
         log = self._cluster.loaded_log(*key)
@@ -179,7 +173,9 @@ class ReplicaManager:
                 replicas = self._replicas_of(topic, log)
                 lag = replicas.lag_of(node_id)
                 if lag is None or not lag.is_frozen:
-                    replicas.fall_behind(node_id, STOPPED)
+                    is_new = lag is None and node_id in partition.adding
+                    end_offset = log.log_start_offset if is_new else None
+                    replicas.fall_behind(node_id, STOPPED, end_offset)
         if log.lacks_replicas or (log.topic, log.partition) in self._lagging:
             replicas = self._replicas_of(topic, log)
             replicas.isr = frozenset(_followers(partition))
@@ -202,23 +198,35 @@ class ReplicaManager:
         Rule: C-55 (ReplicaFetcherThread).
         """
         while self._unsettled:
-            key = self._unsettled.pop()
-            try:
-                self._settle(key)
-            except KafkaStorageError:
-                self._unsettled.add(key)
-                raise
+            self._settle_some()
 
-    def _settle(self, key: Key) -> None:
-        topic = self._cluster.topics.get(key[0])
-        partition = None if topic is None else topic.partitions[key[1]]
-        if topic is None or partition is None or not self._is_led(partition):
-            return
-        self._end_passing_lags(key)
-        for node_id in partition.replicas:
-            is_missing = node_id not in partition.isr and node_id not in self._gone
-            if is_missing and self._may_join(key, node_id):
-                self._cluster.controller.join(self._cluster.topics[key[0]], key[1], node_id)
+    def _settle_some(self) -> None:
+        """Look at a bounded number of partitions, and write the changes of their ISRs together."""
+        keys = [*islice(self._unsettled, _SETTLED_AT_A_TIME)]
+        self._unsettled.difference_update(keys)
+        try:
+            self._cluster.controller.join(self._joining(keys))
+        except KafkaStorageError:
+            self._unsettled.update(keys)
+            raise
+
+    def _joining(self, keys: Iterable[Key]) -> Iterator[tuple[Topic, int, list[int]]]:
+        """Find the replicas that may join the ISRs of partitions."""
+        for key in keys:
+            topic = self._cluster.topics.get(key[0])
+            if topic is not None and self._is_led(topic.partitions[key[1]]):
+                self._end_passing_lags(key)
+                partition = topic.partitions[key[1]]
+                yield (
+                    *(topic, key[1]),
+                    [
+                        node_id
+                        for node_id in partition.replicas
+                        if node_id not in partition.isr
+                        and node_id not in self._gone
+                        and self._may_join(key, node_id)
+                    ],
+                )
 
     def _end_passing_lags(self, key: Key) -> None:
         replicas = self._lagging.get(key)
@@ -297,7 +305,7 @@ class ReplicaManager:
         lag_max_ms = self._cluster.settings.replica_lag_time_max_ms
         for key, replicas in [*self._lagging.items()]:
             log = self._cluster.loaded_log(*key)
-            if replicas.is_stopped or log is None:
+            if log is None or min(self._due(key), default=now_ms + 1) > now_ms:
                 continue
             topic = self._cluster.topics[key[0]]
             late = [
@@ -312,7 +320,10 @@ class ReplicaManager:
             self._look(log)
             replicas.forget_old_ends()
             self._unsettled.add(key)
-        self.settle()
+        if len(self._unsettled) > _SETTLED_AT_A_TIME:
+            self._settle_some()  # the next deadline has passed already: others have their turn
+        else:
+            self.settle()
 
     def _shrink(self, topic: Topic, partition: int, gone: Collection[int]) -> None:
         before = topic.partitions[partition]

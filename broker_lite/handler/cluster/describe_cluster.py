@@ -33,14 +33,14 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 def _describe(
     context: HandlerContext, body: messages.DescribeClusterRequest
 ) -> messages.DescribeClusterResponse:
-    cluster = context.cluster
+    view = context.metadata
     types = messages.DescribeClusterResponse
-    brokers = [one for _, one in sorted(cluster.brokers.by_id.items())]
+    brokers = [one for _, one in sorted(view.brokers.by_id.items())]
     if not body.include_fenced_brokers:
-        brokers = list(cluster.brokers.alive())
+        brokers = list(view.brokers.alive())
     return types(
-        cluster_id=cluster.cluster_id,
-        controller_id=cluster.controller_id,
+        cluster_id=context.cluster.cluster_id,
+        controller_id=view.controller_id,
         brokers=[
             types.DescribeClusterBroker(
                 broker_id=one.node_id,

@@ -89,11 +89,15 @@ def _find(
     """
     if error_code:
         return _NO_NODE, error_code
-    topic = context.cluster.topics[_TOPICS[key_type]]
+    view = context.metadata
+    topic = view.topics.get(_TOPICS[key_type])
     states = (context.groups, context.transactions)[key_type]
-    leader = topic.partitions[states.topic.partition_of(key)].leader
+    index = states.topic.partition_of(key)
+    if topic is None or index >= topic.partition_count:  # this broker's metadata is old
+        return _NO_NODE, ErrorCode.COORDINATOR_NOT_AVAILABLE
+    leader = topic.partitions[index].leader
     address = context.address_of(leader)
-    broker = context.cluster.brokers.by_id.get(leader)
+    broker = view.brokers.by_id.get(leader)
     if address is None or broker is None or broker.is_fenced:
         return _NO_NODE, ErrorCode.COORDINATOR_NOT_AVAILABLE
     return (leader, *address), ErrorCode.NONE

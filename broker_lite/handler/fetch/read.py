@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError, ErrorCode, OffsetOutOfRange
+from broker_lite.handler.endpoints import leader_known_to
 from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.fetch.readable import (
     READ_COMMITTED,
@@ -15,7 +16,6 @@ from broker_lite.handler.fetch.readable import (
     check_epoch_and_leader,
     diverging_epoch,
     find_log,
-    find_partition,
     refuse_follower,
     replica_end,
 )
@@ -330,7 +330,5 @@ def _failed(
     """Rule: F-05."""
     current_leader = None
     if code in _MOVED and terms.version >= CURRENT_LEADER_FROM:
-        registration = find_partition(cluster, partition)
-        if registration is not None:
-            current_leader = (registration.leader, registration.leader_epoch)
+        current_leader = leader_known_to(cluster, terms.node_id, partition.topic, partition.index)
     return PartitionRead(partition, None, code, current_leader=current_leader)

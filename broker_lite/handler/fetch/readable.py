@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Final
 
-from broker_lite.control.metadata.topic import PartitionRegistration
 from broker_lite.errors import (
     ErrorCode,
     NotLeaderOrFollower,
@@ -124,16 +123,6 @@ def check_epoch_and_leader(
     may_follow = terms.version >= _FOLLOWERS_FROM and not terms.is_follower
     epoch = partition.current_leader_epoch
     check_leader(cluster, terms.node_id, log, epoch, may_follow=may_follow)
-
-
-def find_partition(cluster: "Cluster", partition: FetchPartition) -> PartitionRegistration | None:
-    """Find a partition in the metadata by the name or id of its topic; None if it is not there."""
-    name = partition.topic
-    topics = cluster.topics_by_id if isinstance(name, bytes) else cluster.topics
-    topic = topics.get(name)  # type: ignore[arg-type]  # a name or an id
-    if topic is None or not 0 <= partition.index < len(topic.partitions):
-        return None
-    return topic.partitions[partition.index]
 
 
 def refuse_follower(partition: FetchPartition) -> None:

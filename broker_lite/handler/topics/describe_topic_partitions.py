@@ -32,7 +32,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DescribeTopicPartitionsRequest, request)
     cursor = body.cursor
     start = cursor.topic_name if cursor is not None else ""
-    asked = {entry.name async for entry in in_turns(body.topics)} or set(context.cluster.topics)
+    asked = {entry.name async for entry in in_turns(body.topics)} or set(context.metadata.topics)
     first = _utf16(start)
     names = {name: key async for name in in_turns(asked) if (key := _utf16(name)) >= first}
     # a cursor has to name one of the requested topics, and a partition that can exist
@@ -70,7 +70,7 @@ class _Page:
 
     def __init__(self, context: HandlerContext, limit: int) -> None:
         self.response = messages.DescribeTopicPartitionsResponse()
-        self._cluster = context.cluster
+        self._view = context.metadata
         self._places = Places(context, _LIKE_METADATA)
         self._remaining = limit
 
@@ -81,7 +81,7 @@ class _Page:
         if self._remaining == 0:
             self._continue_at(name, 0)
             return
-        topic = self._cluster.topics.get(name)
+        topic = self._view.topics.get(name)
         if topic is None:
             self.response.topics.append(_unknown(name))
             return

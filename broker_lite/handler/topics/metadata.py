@@ -20,7 +20,7 @@ Not done: creating Kafka's internal topics on demand, which are made by who keep
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.stale_view import MetadataView
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
@@ -128,16 +128,16 @@ def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
     See: P-75.
     """
     brokers = messages.MetadataResponse.MetadataResponseBroker
-    cluster = context.cluster
-    alive = cluster.brokers.alive()
+    view = context.metadata
+    alive = view.brokers.alive()
     return messages.MetadataResponse(
         brokers=[
             brokers(node_id=one.node_id, host=address[0], port=address[1], rack=one.rack)
             for one in alive
             if (address := context.address_of(one.node_id)) is not None
         ],
-        cluster_id=cluster.cluster_id,
-        controller_id=cluster.controller_id,
+        cluster_id=context.cluster.cluster_id,
+        controller_id=view.controller_id,
     )
 
 
@@ -148,24 +148,24 @@ def _topics(
 
     Rule: P-80, P-81, P-87.
     """
-    cluster = context.cluster
+    view = context.metadata
     if wanted.is_all:
-        topics = list(cluster.topics.values())
+        topics = list(view.topics.values())
         return lazily(len(topics), (_describe(topic, places, operations) for topic in topics))
     if wanted.ids:
         ids = wanted.ids
-        return lazily(len(ids), (_by_id(cluster, places, topic_id, operations) for topic_id in ids))
+        return lazily(len(ids), (_by_id(view, places, topic_id, operations) for topic_id in ids))
     names, refused = wanted.names, wanted.refused
     return lazily(
         len(names),
-        (_by_name(cluster, places, name, operations, refused.get(name)) for name in names),
+        (_by_name(view, places, name, operations, refused.get(name)) for name in names),
     )
 
 
 def _by_id(
-    cluster: Cluster, places: Places, topic_id: bytes, operations: int
+    view: MetadataView, places: Places, topic_id: bytes, operations: int
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
-    topic = cluster.topics_by_id.get(topic_id)
+    topic = view.topics_by_id.get(topic_id)
     if topic is None:
         return messages.MetadataResponse.MetadataResponseTopic(
             error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id
@@ -174,9 +174,9 @@ def _by_id(
 
 
 def _by_name(
-    cluster: Cluster, places: Places, name: str, operations: int, error: ErrorCode | None
+    view: MetadataView, places: Places, name: str, operations: int, error: ErrorCode | None
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
-    topic = cluster.topics.get(name)
+    topic = view.topics.get(name)
     if topic is not None and error is None:
         return _describe(topic, places, operations)
     if error is None:

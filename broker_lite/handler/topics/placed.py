@@ -42,7 +42,7 @@ class Places:
             context: of the connection.
             metadata_version: the version of Metadata that is answered.
         """
-        brokers = context.cluster.brokers.by_id
+        brokers = context.metadata.brokers.by_id
         self._registered = brokers.keys()
         self._with_listener = {one for one in brokers if context.address_of(one) is not None}
         self._reached = {one for one in self._with_listener if not brokers[one].is_fenced}

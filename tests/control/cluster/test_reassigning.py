@@ -146,3 +146,21 @@ def test_c45_all_replicas_are_new(cluster: Cluster) -> None:
     cluster.controller.alter(cluster.topics["t"], 0, odd)
     with pytest.raises(InvalidReplicaAssignment, match="addingReplicas contains all replicas"):
         reassign(cluster, None)
+
+
+def test_c43_a_broker_whose_silence_is_not_noticed_does_not_join(cluster: Cluster) -> None:
+    place_topic(cluster, "t", [1])
+    cluster.membership.go_silent(3)
+    reassign(cluster, [2, 3])
+    moving = partition_of(cluster, "t")
+    assert (moving.isr, moving.adding) == ((1, 2), (2, 3))
+    cluster.membership.speak(3)
+    cluster.controller.catch_up(3)
+    assert outcome(cluster) == (2, 1, [2, 3], [2, 3])
+
+
+def test_c43_nobody_joins_while_the_leader_is_silent(cluster: Cluster) -> None:
+    place_topic(cluster, "t", [1])
+    cluster.membership.go_silent(1)
+    reassign(cluster, [2])
+    assert outcome(cluster) == (1, 0, [2, 1], [1])

@@ -7,6 +7,7 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.electing import led_uncleanly_by
 from broker_lite.control.metadata.topic import PartitionRegistration
 from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.control.topics.topic_rules import NewTopic
@@ -78,7 +79,8 @@ class Brokers:
         self.cluster.controller.alter(self.cluster.topics["t"], 0, after)
 
     def elect_unclean(self, node_id: int) -> None:
-        self.manager.elect_unclean(self.cluster.topics["t"], 0, node_id)
+        after = led_uncleanly_by(self.partition, node_id)
+        self.cluster.controller.alter(self.cluster.topics["t"], 0, after)
 
     def down(self, node_id: int) -> None:
         self.manager.node_gone(node_id)

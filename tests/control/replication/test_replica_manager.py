@@ -1,8 +1,13 @@
 """C-50, C-51: replicas that are behind, and ISRs that shrink and grow."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from broker_lite.control.cluster.reassigning import plan_reassignment
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
+from broker_lite.control.metadata.metadata_records import MetadataChange
+from broker_lite.control.replication import replica_manager
 from broker_lite.log.replicas import Lag
 from tests.control.replication.conftest import FROZEN, LAG_MAX_MS, SHORT, Brokers, Open
 from tests.log.logs import append
@@ -151,3 +156,103 @@ def test_c50_more_than_there_are_replicas_is_no_minimum(open_brokers: Open) -> N
     brokers.down(2)
     append(log)
     assert (log.lacks_replicas, log.high_watermark) == (True, 2)
+
+
+def test_c55_replicas_join_many_isrs_in_few_writes(
+    open_brokers: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica_manager, "_SETTLED_AT_A_TIME", 2)
+    brokers = open_brokers()
+    brokers.create("u", *[(1, 2, 3)] * 5)
+    for index in range(5):
+        for node_id in (2, 3):
+            brokers.manager.shrink_isr(brokers.cluster.topics["u"], index, node_id)
+    brokers.manager.settle()
+    writes: list[int] = []
+    write = brokers.cluster.write
+
+    def counted(records: Sequence[MetadataChange]) -> None:
+        writes.append(len(records))
+        write(records)
+
+    monkeypatch.setattr(brokers.cluster.controller, "_write", counted)
+    for index in range(5):
+        for node_id in (2, 3):
+            brokers.manager._return(("u", index), node_id)
+    brokers.manager.on_time()
+    assert writes == [4]
+    assert brokers.manager.next_deadline_ms() == brokers.clock.steady_ms(), "others come first"
+    brokers.manager.settle()
+    assert [count for count in writes if count] == [4, 4, 2]
+    topic = brokers.cluster.topics["u"]
+    assert [each.isr for each in topic.partitions] == [(1, 2, 3)] * 5
+
+
+# -- replicas that a reassignment adds
+
+
+def reassign(brokers: Brokers, *replicas: int) -> None:
+    planned = plan_reassignment(brokers.cluster, "t", 0, replicas)
+    brokers.cluster.controller.alter_all([planned])
+    brokers.manager.settle()
+
+
+@pytest.fixture
+def moving(open_brokers: Open) -> Brokers:
+    """Topic t is only on broker 1, and has two records."""
+    brokers = open_brokers(broker_session_timeout_ms="9000")
+    reassign(brokers, 1)
+    brokers.append(2)
+    return brokers
+
+
+def test_c43_a_frozen_replica_joins_when_it_has_caught_up(moving: Brokers) -> None:
+    moving.lag(2)
+    reassign(moving, 1, 2)
+    moving.pass_time(LAG_MAX_MS * 2)
+    assert (moving.partition.isr, moving.partition.adding) == ((1,), (2,))
+    assert moving.manager.end_of("t", 0, 2) == 0, "it has copied nothing"
+    assert moving.append() == (3, 3), "nobody waits for it"
+    moving.catch_up(2)
+    assert (moving.partition.isr, moving.partition.adding, moving.is_idle) == ((1, 2), (), True)
+
+
+def test_c43_a_slow_replica_joins_later(moving: Brokers) -> None:
+    moving.lag(2, Lag(ms=1000))
+    reassign(moving, 1, 2)
+    moving.pass_time(999)
+    assert moving.partition.adding == (2,)
+    moving.pass_time(1)
+    assert (moving.partition.isr, moving.partition.adding) == ((1, 2), ())
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["loaded", "not loaded"])
+def test_c43_a_broker_that_is_gone_joins_when_it_is_back(moving: Brokers, is_known: bool) -> None:
+    if not is_known:
+        moving.cluster._logs.loaded.clear()
+    moving.down(2)
+    reassign(moving, 3, 2)
+    assert (moving.partition.isr, moving.partition.adding) == ((1, 3), (2, 3))
+    moving.pass_time(1)
+    if is_known:
+        assert moving.manager.end_of("t", 0, 2) == 0
+    moving.up(2)
+    assert (moving.partition.replicas, sorted(moving.partition.isr)) == ((3, 2), [2, 3])
+
+
+def test_c43_replicas_join_when_the_leader_is_back(moving: Brokers) -> None:
+    moving.manager.node_gone(1)
+    moving.cluster.membership.go_silent(1)
+    reassign(moving, 2)
+    assert (moving.partition.leader, moving.partition.isr) == (1, (1,))
+    moving.cluster.membership.speak(1)
+    moving.manager.node_back(1)
+    moving.manager.settle()
+    assert (moving.partition.leader, moving.partition.isr) == (2, (2,))
+
+
+def test_a_lag_of_a_broker_that_gets_no_replica_ends_with_the_others(moving: Brokers) -> None:
+    moving.lag(3)
+    assert moving.append() == (3, 3)
+    moving.manager.catch_up_all()
+    assert (moving.partition.isr, moving.is_idle) == ((1,), True)

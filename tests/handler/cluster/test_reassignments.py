@@ -100,8 +100,14 @@ def test_c44_the_number_of_replicas_must_not_change(three: HandlerBroker) -> Non
     assert reassign(three, 0, [2, 1], allow_replication_factor_change=False).error_code == 0
 
 
-def test_p148_a_move_to_a_broker_that_is_gone_is_listed(three: HandlerBroker) -> None:
-    three.cluster.controller.fence(3)
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_p148_a_move_to_a_broker_that_is_gone_is_listed(
+    three: HandlerBroker, is_noticed: bool
+) -> None:
+    if is_noticed:
+        three.cluster.controller.fence(3)
+    else:
+        three.cluster.membership.go_silent(3)
     assert reassign(three, 0, [3, 1]).error_code == 0
     moving = (0, [3, 1, 2], [3], [2])
     types = messages.ListPartitionReassignmentsRequest
