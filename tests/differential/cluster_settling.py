@@ -143,7 +143,9 @@ class Settling:
                 if key in here:
                     sizes[key].add(size)
         for key, one in led.items():
-            if len(marks[key]) > 1 or len(sizes[key]) > 1:
+            # below its start, a replica that was added later never gets what others still have
+            has_equal_sizes = len(sizes[key]) <= 1 or starts[key] > 0
+            if len(marks[key]) > 1 or not has_equal_sizes:
                 yield f"{key}: high watermarks and starts {marks[key]}, sizes {sizes[key]}"
             is_whole = len(one.isr) >= min(self._topics.get(key[0], 1), len(one.replicas))
             if is_whole and {mark for mark, _ in marks[key]} != {ends[key]}:
