@@ -24,15 +24,13 @@ from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.cluster_topics import ClusterTopics
 from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.errors import (
-    NotCoordinator,
-    UnknownServerError,
-)
+from broker_lite.errors import ErrorCode, NotCoordinator, UnknownServerError
 from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
 
@@ -75,7 +73,9 @@ class Groups:
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
-        self._state = GroupState(self.topic, clock, alarm, lambda: self.coordinator)
+        self._waits = ReplicationWaits(self.topic, clock, alarm)
+        timeout_ms = cluster.settings.offsets_commit_timeout_ms
+        self._state = GroupState(self._waits, clock, alarm, lambda: self.coordinator, timeout_ms)
         self._expiry = ExpiryTimes(self.topic.partition_of)
 
     def start(self) -> None:
@@ -137,7 +137,9 @@ class Groups:
             The response.
 
         Raises:
-            NotCoordinator, UnknownServerError: nothing was changed.
+            NotCoordinator, UnknownServerError: nothing was changed; or the group has moved before
+                its records were replicated.
+            CoordinatorNotAvailable: the records were written, but are not replicated in time.
         """
         now_ms = self._run_due_timers()
         partition = self._state.open_partition(group_id)
@@ -152,7 +154,7 @@ class Groups:
             logger.exception("group event failed group=%s", group_id)
             self._state.reload(partition)
             raise UnknownServerError from error
-        self._state.settle(partition, effects)
+        self._state.settle(partition, effects, answer)
         self._alarm.due_at(self.coordinator.timers.next_deadline_ms())
         return await answer
 
@@ -175,6 +177,18 @@ class Groups:
             if result.group_id in unwritten:
                 result.error_code = NotCoordinator.code
         return response
+
+    async def unreplicated(self, group_ids: Iterable[str]) -> dict[str, ErrorCode]:
+        """Wait until everything that was written of groups is replicated.
+
+        Returns:
+            The groups where that took too long, or that another broker coordinates by now.
+
+        See: C-72.
+        """
+        places = {each: self.partition_of(each) for each in group_ids}
+        errors = await self._state.replicated({*places.values()})
+        return {each: errors[place].code for each, place in places.items() if place in errors}
 
     def check_loaded(self, group_ids: Iterable[str]) -> None:
         """Run due timers, and check that these groups are loaded.
@@ -218,11 +232,12 @@ class Groups:
         deadline_ms = (
             None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
         )
-        expiry_ms = self._expiry.next_ms
-        return expiry_ms if deadline_ms is None else min(deadline_ms, expiry_ms)
+        deadlines = (deadline_ms, self._waits.next_deadline_ms(), self._expiry.next_ms)
+        return min(each for each in deadlines if each is not None)
 
     def on_time(self) -> None:
         """Run the due timers of groups, and remove expired offsets when that is due."""
+        self._waits.on_time()
         now_ms = self._clock.steady_ms()
         is_due = self._expiry.take_due(now_ms, self._expiry_interval_ms)
         if self._coordinator is not None:

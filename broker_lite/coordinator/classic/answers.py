@@ -147,3 +147,4 @@ def refuse_leave(request: messages.LeaveGroupRequest, effects: Effects, caller: 
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
     named = leaving_members(request, caller.version)
     answer_leave(effects, caller, [(member, instance, unknown) for member, instance in named])
+    effects.prompt += (caller.token,)

@@ -78,6 +78,7 @@ class OffsetCommits:
             error_code = self._check(request, known, caller, now_ms)
             if error_code is not None:
                 _refuse(known, results, error_code)
+                effects.prompt = (caller.token,)
             else:
                 expire_ms = _expire_ms(request.retention_time_ms, now_ms)
                 group_id = request.group_id
@@ -114,6 +115,7 @@ class OffsetCommits:
             error_code = self._check_transactional(request, known, caller)
             if error_code is not None:
                 _refuse(known, results, error_code)
+                effects.prompt = (caller.token,)
             else:
                 effects.producer = (request.producer_id, request.producer_epoch)
                 self._store_pending(request, known, results, effects, now_ms)

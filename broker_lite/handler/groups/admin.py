@@ -61,12 +61,18 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Delete groups with their offsets.
 
-    See: G-104.
+    See: G-104, C-72.
     """
     body = decode(messages.DeleteGroupsRequest, request)
     result = messages.DeleteGroupsResponse.DeletableGroupResult
     try:
-        response = context.groups.delete_groups(body, foreign_groups(context, body.groups_names))
+        foreign = foreign_groups(context, body.groups_names)
+        response = context.groups.delete_groups(body, foreign)
+        if context.cluster.logs.commits.lagging:
+            mine = (each for each in body.groups_names if each and each not in foreign)
+            late = await context.groups.unreplicated(mine)
+            for each in response.results:
+                each.error_code = late.get(each.group_id, each.error_code)
     except BrokerError as error:
         response = messages.DeleteGroupsResponse(
             results=[

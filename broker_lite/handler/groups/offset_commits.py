@@ -85,9 +85,34 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
             raise NotCoordinator
         context.groups.check_loaded(each for each in group_ids if each not in foreign)
         response = context.groups.coordinator.fetches.fetch(body, version, foreign)
+        if body.require_stable and context.cluster.logs.commits.lagging:
+            response = await _stable(context, body, version, foreign, response)
     except BrokerError as error:
         response = context.groups.coordinator.fetches.refuse(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)
+
+
+async def _stable(
+    context: HandlerContext,
+    body: messages.OffsetFetchRequest,
+    version: int,
+    foreign: frozenset[str],
+    response: messages.OffsetFetchResponse,
+) -> messages.OffsetFetchResponse:
+    """Return the response when the offsets are replicated; 16 for groups where that takes too long.
+
+    Raises:
+        NotCoordinator: before v8.
+
+    See: C-72 (GroupCoordinatorService.fetchOffsets, handleOffsetFetchException).
+    """
+    group_ids = [each.group_id for each in body.groups] or [body.group_id]
+    late = await context.groups.unreplicated(each for each in group_ids if each not in foreign)
+    if not late:
+        return response
+    if version < _GROUPS_SINCE:
+        raise NotCoordinator
+    return context.groups.coordinator.fetches.fetch(body, version, foreign.union(late))
 
 
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:

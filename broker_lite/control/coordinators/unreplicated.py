@@ -1,0 +1,134 @@
+"""The transactional ids whose newest record is not replicated yet.
+
+The record is in the log, and the state in memory is the new one. But nothing follows from it before
+the replicas in sync have it: no answer, no marker, and no other change of the id. If that takes too
+long, the event is undone, although its record may be replicated later, as in Kafka.
+"""
+
+import asyncio
+from collections.abc import Container, Iterator
+from functools import partial
+
+from broker_lite.control.coordinators.end_markers import UnfinishedEnding
+from broker_lite.control.coordinators.endings import Endings
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
+from broker_lite.coordinator.transactions.coordinator import Outcome, TransactionCoordinator
+from broker_lite.errors import BrokerError, CoordinatorNotAvailable, ErrorCode
+
+
+class _Event:
+    """An event whose record is not replicated yet.
+
+    Attributes:
+        outcome: of the event.
+        ending: the transaction that it ends, None if it ends none.
+        is_asked: whether a request has to be answered, and does not wait yet.
+        answer: of the request that waits.
+    """
+
+    __slots__ = ("answer", "ending", "is_asked", "outcome")
+
+    def __init__(self, outcome: Outcome, ending: UnfinishedEnding | None, is_asked: bool) -> None:
+        self.outcome = outcome
+        self.ending = ending
+        self.is_asked = is_asked
+        self.answer: asyncio.Future[ErrorCode] | None = None
+
+
+class Unreplicated:
+    """The transactional ids that wait for replicas; used by one thread, the event loop's.
+
+    Rule: C-73 (TransactionStateManager.appendTransactionToLog).
+    """
+
+    def __init__(
+        self, waits: ReplicationWaits, coordinator: TransactionCoordinator, endings: Endings
+    ) -> None:
+        self._waits = waits
+        self._coordinator = coordinator
+        self._endings = endings
+        self._events: dict[str, _Event] = {}
+
+    def __bool__(self) -> bool:
+        """Whether any id waits."""
+        return bool(self._events)
+
+    def __contains__(self, transactional_id: str) -> bool:
+        """Whether an id waits, so that all its requests get CONCURRENT_TRANSACTIONS."""
+        return transactional_id in self._events
+
+    def add(
+        self, partition: int, transactional_id: str, outcome: Outcome, *, is_asked: bool
+    ) -> None:
+        """Let an id wait, whose record was just written, unless the record is replicated already.
+
+        Args:
+            partition: of the id.
+            transactional_id: whose record it is.
+            outcome: of the event; if it ends a transaction, the endings have that.
+            is_asked: the event is a request, which waits for as long as a transaction may take.
+        """
+        offset = self._waits.offset_to_reach(partition)
+        if offset is None:
+            return
+        ending = None if outcome.ending is None else self._endings.get(transactional_id)
+        if ending is not None:
+            ending.begin_flush()
+        transaction = self._coordinator.get(transactional_id)
+        timeout_ms = transaction.timeout_ms if is_asked and transaction is not None else None
+        self._coordinator.hold(transactional_id, is_held=True)
+        self._events[transactional_id] = _Event(outcome, ending, is_asked)
+        self._waits.add(partition, offset, timeout_ms, partial(self._end, transactional_id))
+
+    async def settled(
+        self, transactional_id: str, error_code: ErrorCode = ErrorCode.NONE
+    ) -> ErrorCode:
+        """Wait until the record of a request is replicated; call it right after the event.
+
+        Args:
+            transactional_id: of the request.
+            error_code: the answer to the request.
+
+        Returns:
+            That answer, or why the record is not replicated.
+        """
+        event = self._events.get(transactional_id)
+        if event is None or not event.is_asked:
+            return error_code
+        event.is_asked = False
+        event.answer = asyncio.get_running_loop().create_future()
+        return await event.answer or error_code
+
+    def deadlines(self) -> Iterator[int]:
+        """Iterate over the time at which on_time() has to be called next, if there is one."""
+        deadline_ms = self._waits.next_deadline_ms()
+        if deadline_ms is not None:
+            yield deadline_ms
+
+    def on_time(self) -> None:
+        """Undo the events whose replicas have taken too long."""
+        self._waits.on_time()
+
+    def fail(self, partitions: Container[int]) -> None:
+        """Answer the requests for ids of partitions whose state in memory was dropped."""
+        self._waits.fail(partitions)
+
+    def fail_all(self) -> None:
+        """Answer all requests, because the topic of the state log was deleted."""
+        self._waits.fail_all()
+
+    def _end(self, transactional_id: str, error: BrokerError | None) -> None:
+        """Go on with an id; undo its event if its replicas took too long."""
+        event = self._events.pop(transactional_id)
+        is_late = isinstance(error, CoordinatorNotAvailable)
+        if is_late:
+            self._coordinator.undo(transactional_id, event.outcome)
+        else:
+            self._coordinator.hold(transactional_id, is_held=False)
+        if event.ending is not None:
+            if is_late:
+                self._endings.discard(transactional_id)
+            event.ending.end_flush()
+            self._endings.go_on(event.ending)
+        if event.answer is not None and not event.answer.done():
+            event.answer.set_result(ErrorCode.NONE if error is None else error.code)
