@@ -24,7 +24,7 @@ from broker_lite.errors import (
     cause_of,
 )
 from broker_lite.record.batch import NO_PRODUCER_ID
-from broker_lite.wire import DecodeError, messages
+from broker_lite.wire import DecodeError
 from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
@@ -315,11 +315,12 @@ class GroupState:
 
 
 def _is_refusal(response: Struct) -> bool:
-    """Whether the coordinator refuses a request as a whole; Kafka fails such an event at once."""
+    """Whether the coordinator refuses a request as a whole; Kafka fails such an event at once.
+
+    A Heartbeat that is told of a rebalance is not refused.
+    """
     error_code = getattr(response, "error_code", ErrorCode.NONE)
-    if isinstance(response, messages.HeartbeatResponse):
-        return error_code not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
-    return bool(error_code)
+    return error_code not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def _end_wait(replies: list[Reply], asking: Asking, error: BrokerError | None) -> None:
