@@ -147,10 +147,15 @@ def test_c72_offsets_that_have_to_be_stable(scene: Scene, version: int) -> None:
 
 
 def test_c72_groups_that_are_deleted(scene: Scene) -> None:
-    """All groups of a partition wait for it, also those that are not there; not the empty id."""
+    """All groups of a partition wait for it, also those that are not there."""
+
+    brokers = scene.brokers
+    names = [f"n{number}" for number in range(100)]
+    gone = next(each for each in names if brokers.partition(each) == brokers.partition("g"))
+    foreign = next(each for each in names if brokers.coordinator(each) != brokers.coordinator("g"))
 
     def delete() -> Awaitable[Any]:
-        return scene.ask("DeleteGroups", 2, groups_names=["g", ""])
+        return scene.ask("DeleteGroups", 2, groups_names=["g", gone, foreign])
 
     def codes(answer: Any) -> dict[str, int]:
         return {each.group_id: each.error_code for each in answer.results}
@@ -160,12 +165,11 @@ def test_c72_groups_that_are_deleted(scene: Scene) -> None:
         scene.lag()
         deleting = await scene.begin(delete())
         scene.step(COMMIT_TIMEOUT_MS)
-        late = codes(await deleting)
-        assert late["g"] == NOT_AVAILABLE
-        assert late[""] != NOT_AVAILABLE
+        late = {"g": NOT_AVAILABLE, gone: NOT_AVAILABLE, foreign: NOT_COORDINATOR}
+        assert codes(await deleting) == late
         again = await scene.begin(delete())
         scene.catch_up()
-        assert codes(await again)["g"] == 69  # it is deleted already
+        assert codes(await again) == {"g": 69, gone: 69, foreign: NOT_COORDINATOR}  # it is deleted already
 
     asyncio.run(run())
 

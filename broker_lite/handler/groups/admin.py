@@ -69,7 +69,7 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
         foreign = foreign_groups(context, body.groups_names)
         response = context.groups.delete_groups(body, foreign)
         if context.cluster.logs.commits.lagging:
-            mine = (each for each in body.groups_names if each and each not in foreign)
+            mine = (each for each in body.groups_names if each not in foreign)
             late = await context.groups.unreplicated(mine)
             for each in response.results:
                 each.error_code = late.get(each.group_id, each.error_code)
