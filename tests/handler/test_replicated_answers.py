@@ -148,7 +148,6 @@ def test_c72_offsets_that_have_to_be_stable(scene: Scene, version: int) -> None:
 
 def test_c72_groups_that_are_deleted(scene: Scene) -> None:
     """All groups of a partition wait for it, also those that are not there."""
-
     brokers = scene.brokers
     names = [f"n{number}" for number in range(100)]
     gone = next(each for each in names if brokers.partition(each) == brokers.partition("g"))
@@ -169,7 +168,26 @@ def test_c72_groups_that_are_deleted(scene: Scene) -> None:
         assert codes(await deleting) == late
         again = await scene.begin(delete())
         scene.catch_up()
-        assert codes(await again) == {"g": 69, gone: 69, foreign: NOT_COORDINATOR}  # it is deleted already
+        assert codes(await again) == {"g": 69, gone: 69, foreign: NOT_COORDINATOR}
+
+    asyncio.run(run())
+
+
+def test_c72_groups_are_not_deleted_while_records_before_wait(scene: Scene) -> None:
+    """Measured: Kafka looks for share groups first, which waits for the records before it."""
+
+    async def delete() -> int:
+        return int((await scene.ask("DeleteGroups", 2, groups_names=["g"])).results[0].error_code)
+
+    async def run() -> None:
+        scene.lag()
+        committing = await scene.begin(scene.commit())
+        deleting = await scene.begin(delete())
+        scene.step(COMMIT_TIMEOUT_MS)
+        assert await committing == await deleting == NOT_AVAILABLE
+        deleting = await scene.begin(delete())
+        scene.catch_up()
+        assert await deleting == OK
 
     asyncio.run(run())
 
