@@ -1,9 +1,4 @@
-"""Requests to coordinators while a replica of their state topics is behind.
-
-Also tests: broker_lite.handler.groups.admin, broker_lite.handler.groups.offset_commits,
-broker_lite.handler.transactions.partitions, broker_lite.handler.transactions.offset_commit,
-broker_lite.handler.produce.transaction.
-"""
+"""Requests to coordinators while a replica of their state topics is behind."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

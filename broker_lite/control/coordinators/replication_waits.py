@@ -4,9 +4,9 @@ As long as no replica of any partition is behind, nothing waits: that costs one 
 set. What waits is told by the appends and replicas that move the high watermark, or by the alarm
 when its time is over, so that no task is needed for it.
 
-A difference to Kafka: what is asked about groups and transactions shows the newest state, also before
-it is replicated: OffsetFetch without require_stable, descriptions and lists. Kafka shows the state up
-to the high watermark (C-72, C-73).
+A difference to Kafka: what is asked about groups and transactions shows the newest state, also
+before it is replicated: OffsetFetch without require_stable, descriptions and lists. Kafka shows the
+state up to the high watermark (C-72, C-73).
 """
 
 from collections.abc import Callable, Container
