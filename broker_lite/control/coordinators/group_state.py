@@ -108,7 +108,9 @@ class GroupState:
         except BrokerError as error:
             self._on_failed_append(partition, effects, error)
             return False
-        if effects.records and self.topic.is_held_back:
+        if not self.topic.may_wait:
+            _answer_all(effects)
+        elif effects.records and self.topic.is_held_back:
             self._unflushed.setdefault(partition, {})[effects] = None
             end_offset = self.topic.end_offset(partition)
             after = partial(self._on_flushed, partition, effects, asking, end_offset)
@@ -146,8 +148,7 @@ class GroupState:
         """
         offset = self.waits.offset_to_reach(partition, end_offset)
         if offset is None:
-            for reply in effects.replies:
-                _answer(*reply)
+            _answer_all(effects)
             return
         waiting: list[Reply] = []
         for token, response in effects.replies:
@@ -312,6 +313,11 @@ class GroupState:
     def _replay_newest(self, partition: int, newest: dict[bytes, bytes | None]) -> None:
         self._get_coordinator().replay.batch(partition, NO_PRODUCER_ID, newest.items())
         newest.clear()
+
+
+def _answer_all(effects: Effects) -> None:
+    for token, response in effects.replies:
+        _answer(token, response)
 
 
 def _is_refusal(response: Struct) -> bool:

@@ -161,6 +161,12 @@ class StateTopic:
         return self._cluster.loaded_log(self.name, partition)
 
     @property
+    def may_wait(self) -> bool:
+        """Whether the answers to written records may have to wait for a flush or for replicas."""
+        commits = self._cluster.logs.commits
+        return bool(commits.held or commits.lagging)
+
+    @property
     def is_held_back(self) -> bool:
         """Whether the answers to written records may have to wait for a flush."""
         return bool(self._cluster.logs.commits.held)

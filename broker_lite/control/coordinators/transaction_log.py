@@ -104,8 +104,9 @@ class TransactionLog:
             self._pause()
             return _answer_to(error)
         endings = [outcome.ending for _, outcome in outcomes if outcome.ending is not None]
-        self._await_flush(partition, self._endings.add(endings))
-        if self.topic.is_lagging:
+        added = self._endings.add(endings)
+        if self.topic.may_wait:
+            self._await_flush(partition, added)
             for transactional_id, outcome in outcomes:
                 self.unreplicated.add(partition, transactional_id, outcome, is_asked=is_asked)
         self._alarm.due_at(self._coordinator.next_deadline_ms())

@@ -329,7 +329,7 @@ class Transactions:
         See: C-68, C-73.
         """
         outcome = self._decide(transactional_id, event, node_id)
-        if self.unreplicated and outcome.record is not None:
+        if self.unreplicated.events and outcome.record is not None:
             error_code = await self.unreplicated.settled(transactional_id)
             if error_code:
                 return Outcome(error_code)
@@ -354,7 +354,7 @@ class Transactions:
         See: C-61, C-73.
         """
         refusal = self._refused(transactional_id, node_id)
-        if refusal is None and transactional_id in self.unreplicated:
+        if refusal is None and transactional_id in self.unreplicated.events:
             refusal = ErrorCode.CONCURRENT_TRANSACTIONS
         if refusal is not None:
             return Outcome(refusal)

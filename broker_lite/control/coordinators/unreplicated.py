@@ -16,7 +16,7 @@ from broker_lite.coordinator.transactions.coordinator import Outcome, Transactio
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, ErrorCode
 
 
-class _Event:
+class UnreplicatedEvent:
     """An event whose record is not replicated yet.
 
     Attributes:
@@ -38,6 +38,9 @@ class _Event:
 class Unreplicated:
     """The transactional ids that wait for replicas; used by one thread, the event loop's.
 
+    Attributes:
+        events: by the id that waits; all other requests for it get CONCURRENT_TRANSACTIONS.
+
     Rule: C-73 (TransactionStateManager.appendTransactionToLog).
     """
 
@@ -47,15 +50,7 @@ class Unreplicated:
         self._waits = waits
         self._coordinator = coordinator
         self._endings = endings
-        self._events: dict[str, _Event] = {}
-
-    def __bool__(self) -> bool:
-        """Whether any id waits."""
-        return bool(self._events)
-
-    def __contains__(self, transactional_id: str) -> bool:
-        """Whether an id waits, so that all its requests get CONCURRENT_TRANSACTIONS."""
-        return transactional_id in self._events
+        self.events: dict[str, UnreplicatedEvent] = {}
 
     def add(
         self, partition: int, transactional_id: str, outcome: Outcome, *, is_asked: bool
@@ -77,7 +72,7 @@ class Unreplicated:
         transaction = self._coordinator.get(transactional_id)
         timeout_ms = transaction.timeout_ms if is_asked and transaction is not None else None
         self._coordinator.hold(transactional_id, is_held=True)
-        self._events[transactional_id] = _Event(outcome, ending, is_asked)
+        self.events[transactional_id] = UnreplicatedEvent(outcome, ending, is_asked)
         self._waits.add(partition, offset, timeout_ms, partial(self._end, transactional_id))
 
     async def settled(
@@ -92,7 +87,7 @@ class Unreplicated:
         Returns:
             That answer, or why the record is not replicated.
         """
-        event = self._events.get(transactional_id)
+        event = self.events.get(transactional_id)
         if event is None or not event.is_asked:
             return error_code
         event.is_asked = False
@@ -119,7 +114,7 @@ class Unreplicated:
 
     def _end(self, transactional_id: str, error: BrokerError | None) -> None:
         """Go on with an id; undo its event if its replicas took too long."""
-        event = self._events.pop(transactional_id)
+        event = self.events.pop(transactional_id)
         is_late = isinstance(error, CoordinatorNotAvailable)
         if is_late:
             self._coordinator.undo(transactional_id, event.outcome)

@@ -115,7 +115,7 @@ async def _add(
         client_version=client_version,
         node_id=context.node_id,
     )
-    if not error_code and transactions.unreplicated:
+    if not error_code and transactions.unreplicated.events:
         error_code = await transactions.unreplicated.settled(transactional_id)
     tell_transaction(context, request, error_code, transactional_id)
     return dict.fromkeys(partitions, error_code)
@@ -170,7 +170,7 @@ async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
         client_version=0,
         node_id=context.node_id,
     )
-    if not error_code and transactions.unreplicated:
+    if not error_code and transactions.unreplicated.events:
         error_code = await transactions.unreplicated.settled(body.transactional_id)
     tell_transaction(context, request, error_code, body.transactional_id)
     if request.api_version < _FENCED_SINCE:

@@ -62,7 +62,7 @@ class LaggingTrio(TransactionTrio):
     def is_idle(self) -> bool:
         log = self.topic.loaded_log(self.partition)
         watched = log is not None and log.visibility.is_watched
-        return not self.transactions.unreplicated and not watched
+        return not self.transactions.unreplicated.events and not watched
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_c73_a_state_log_that_is_deleted(trio: LaggingTrio) -> None:
         asking = await begun(trio.start_init())
         trio.cluster.delete_topics([trio.cluster.topics[TRANSACTIONS_TOPIC]])
         assert (await asking).error == ErrorCode.NOT_COORDINATOR
-        assert not trio.transactions.unreplicated
+        assert not trio.transactions.unreplicated.events
 
     asyncio.run(scene())
 
@@ -294,7 +294,7 @@ def test_c73_nothing_waits_for_the_request_of_another(trio: LaggingTrio) -> None
         producer = await trio.started()
         trio.lag()
         adding = await begun(trio.start_add(producer))
-        assert NAME in unreplicated
+        assert NAME in unreplicated.events
         assert await unreplicated.settled(NAME) == 0
         trio.catch_up()
         assert await adding == 0
