@@ -24,6 +24,7 @@ from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.cluster_topics import ClusterTopics
 from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
+from broker_lite.control.coordinators.replicated_offsets import ReplicatedOffsets
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
@@ -35,6 +36,7 @@ from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
+    from broker_lite.coordinator.committed_offsets import GroupOffsets
     from broker_lite.coordinator.groups.coordinator import GroupCoordinator
     from broker_lite.coordinator.registry import GroupEffects
 
@@ -77,6 +79,8 @@ class Groups:
         timeout_ms = cluster.settings.offsets_commit_timeout_ms
         self._state = GroupState(self._waits, clock, alarm, lambda: self.coordinator, timeout_ms)
         self._expiry = ExpiryTimes(self.topic.partition_of)
+        self._lagging = cluster.logs.commits.lagging
+        self._replicated = ReplicatedOffsets(self.topic)
 
     def start(self) -> None:
         """Load the state log; a partition that cannot be read is loaded when it is needed."""
@@ -143,6 +147,8 @@ class Groups:
         """
         now_ms = self._run_due_timers()
         partition = self._state.open_partition(group_id)
+        if self._lagging:
+            self._keep_offsets(group_id)
         answer: asyncio.Future[Struct] = asyncio.get_running_loop().create_future()
         try:
             version, client_id, client_host, _, is_coordinator = caller
@@ -171,6 +177,8 @@ class Groups:
             NotCoordinator: the state of one of the groups cannot be read now.
         """
         self.check_loaded(each for each in request.groups_names if each not in foreign)
+        for group_id in request.groups_names if self._lagging else ():
+            self._keep_offsets(group_id)
         response, deleted = self.coordinator.admin.delete_groups(request, foreign)
         unwritten = self._state.settle_all(deleted)
         for result in response.results:
@@ -189,6 +197,19 @@ class Groups:
         places = {each: self.partition_of(each) for each in group_ids}
         errors = await self._state.replicated({*places.values()})
         return {each: errors[place].code for each, place in places.items() if place in errors}
+
+    def _keep_offsets(self, group_id: str) -> None:
+        self._replicated.keep(group_id, self.coordinator.registry.offsets.of(group_id))
+
+    def replicated_offsets(self, group_ids: Iterable[str]) -> "dict[str, GroupOffsets]":
+        """Return the replicated offsets of those groups whose newest ones are not replicated.
+
+        See: C-72.
+        """
+        if not self._lagging:
+            return {}
+        found = {each: self._replicated.of(each) for each in group_ids}
+        return {group_id: offsets for group_id, offsets in found.items() if offsets is not None}
 
     def check_loaded(self, group_ids: Iterable[str]) -> None:
         """Run due timers, and check that these groups are loaded.
@@ -238,6 +259,8 @@ class Groups:
     def on_time(self) -> None:
         """Run the due timers of groups, and remove expired offsets when that is due."""
         self._waits.on_time()
+        if not self._lagging:
+            self._replicated.forget_all()
         now_ms = self._clock.steady_ms()
         is_due = self._expiry.take_due(now_ms, self._expiry_interval_ms)
         if self._coordinator is not None:
@@ -279,6 +302,7 @@ class Groups:
             names.add(topic.name)
             if topic.name == OFFSETS_TOPIC:  # all groups are lost with it, as in Kafka
                 self._state.forget_all()
+                self._replicated.forget_all()
         if names:
             self._run(partial(coordinator.removals.delete_topics, names))
         names.update(topic.name for topic in changed)
@@ -296,7 +320,9 @@ class Groups:
         moves = [one for one in self.topic.moves(moved) if one.before.leader != one.after.leader]
         if not moves:
             return
-        self._state.hand_over([one.partition for one in moves])
+        partitions = [one.partition for one in moves]
+        self._state.hand_over(partitions)
+        self._replicated.forget(partitions)
         first_expiry_ms = self._clock.steady_ms() + self._expiry_interval_ms
         for one in moves:
             self._expiry.unloaded(one.partition)
