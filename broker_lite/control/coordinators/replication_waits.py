@@ -4,9 +4,14 @@ As long as no replica of any partition is behind, nothing waits: that costs one 
 set. What waits is told by the appends and replicas that move the high watermark, or by the alarm
 when its time is over, so that no task is needed for it.
 
-A difference to Kafka: what is asked about groups and transactions shows the newest state, also
-before it is replicated: OffsetFetch without require_stable, descriptions and lists. Kafka shows the
-state up to the high watermark (C-72, C-73).
+A difference to Kafka: DescribeGroups, ConsumerGroupDescribe and ListGroups show the newest state of
+groups, also before it is replicated. Kafka shows the state up to the high watermark (C-72).
+
+A difference to Kafka: a classic group is Stable before the record of its assignment is replicated,
+and stays so if that takes too long. Kafka lets it rebalance then (C-72).
+
+A difference to Kafka: the markers of a transaction do not wait for the replicas of their partitions
+(C-73).
 """
 
 from collections.abc import Callable, Container

@@ -204,7 +204,7 @@ class Transactions:
         refusal = self._refused(transactional_id, node_id)
         if refusal is not None:
             return dict.fromkeys(partitions, refusal)
-        return self._coordinator.verify(transactional_id, producer, partitions)
+        return self.unreplicated.verify(transactional_id, producer, partitions)
 
     def partition_of_group(self, group_id: str) -> TopicPartition:
         """Return the partition of `__consumer_offsets` that stands for a group in a transaction.
@@ -237,7 +237,7 @@ class Transactions:
         refusal = self._refused(transactional_id, node_id)
         if refusal is not None:
             return refusal
-        return self._coordinator.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        return self.unreplicated.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
     def all(self, node_id: int) -> list[Transaction]:
         """Return the transactions of all ids that a broker coordinates, as they are now.
@@ -249,7 +249,7 @@ class Transactions:
             is_led = self.topic.leader(partition) == node_id
             if is_led and not self._log.is_readable(partition):
                 raise CoordinatorLoadInProgress
-        known = self._coordinator.all()
+        known = self.unreplicated.all()
         if self.topic.leads_all(node_id):
             return known
         return [one for one in known if self.topic.is_led(one.transactional_id, node_id)]

@@ -1,18 +1,22 @@
 """The transactional ids whose newest record is not replicated yet.
 
-The record is in the log, and the state in memory is the new one. But nothing follows from it before
-the replicas in sync have it: no answer, no marker, and no other change of the id. If that takes too
-long, the event is undone, although its record may be replicated later, as in Kafka.
+The record is in the log, and the coordinator's state is the new one. But nothing follows from it
+before the replicas in sync have it: no answer, no marker, and no other change of the id. Until then
+the state from before is seen. If that takes too long, the event is undone, although its record may
+be replicated later, as in Kafka.
 """
 
 import asyncio
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from functools import partial
 
 from broker_lite.control.coordinators.end_markers import UnfinishedEnding
 from broker_lite.control.coordinators.endings import Endings
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
+from broker_lite.coordinator.transactions import rules
 from broker_lite.coordinator.transactions.coordinator import Outcome, TransactionCoordinator
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import TopicPartition, Transaction
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, ErrorCode
 
 
@@ -93,6 +97,35 @@ class Unreplicated:
         event.is_asked = False
         event.answer = asyncio.get_running_loop().create_future()
         return await event.answer or error_code
+
+    # -- what is seen meanwhile
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        """Return the transaction of an id as it is replicated, or None if the id is unknown.
+
+        A new id is seen at once.
+        """
+        event = self.events.get(transactional_id)
+        before = None if event is None else event.outcome.before
+        return before or self._coordinator.get(transactional_id)
+
+    def all(self) -> list[Transaction]:
+        """Return the transactions of all ids as they are replicated."""
+        newest = self._coordinator.all()
+        if not self.events:
+            return newest
+        return [self.get(each.transactional_id) or each for each in newest]
+
+    def verify(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Return for each partition NONE if it is in the producer's transaction, else an error."""
+        event = self.events.get(transactional_id)
+        if event is None or event.outcome.before is None:
+            return self._coordinator.verify(transactional_id, producer, partitions)
+        return rules.verify(event.outcome.before, producer, partitions)
+
+    # -- the end of waiting
 
     def deadlines(self) -> Iterator[int]:
         """Iterate over the time at which on_time() has to be called next, if there is one."""
