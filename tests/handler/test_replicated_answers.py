@@ -108,6 +108,24 @@ def test_c72_a_commit(scene: Scene) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("name", ["OffsetCommit", "TxnOffsetCommit"])
+def test_c72_a_commit_for_no_known_partition_does_not_wait(scene: Scene, name: str) -> None:
+    kind = getattr(messages, f"{name}Request")
+    partition = getattr(kind, f"{name}RequestPartition")(partition_index=0)
+    topics = [getattr(kind, f"{name}RequestTopic")(name="no", partitions=[partition])]
+    fields = {"transactional_id": NAME, "producer_id": 1} if name == "TxnOffsetCommit" else {}
+
+    async def run() -> None:
+        scene.lag()
+        committing = await scene.begin(scene.commit())
+        answer = await scene.ask(name, 3, group_id="g", topics=topics, **fields)
+        assert answer.topics[0].partitions[0].error_code == 3
+        scene.catch_up()
+        assert await committing == OK
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("version", [7, 8])
 def test_c72_offsets_that_have_to_be_stable(scene: Scene, version: int) -> None:
     """Clients before 3.9 do not know 15 as an answer to OffsetFetch, so Kafka answers 16."""

@@ -86,6 +86,8 @@ class OffsetCommits:
                 for name, partition, committed in self._accepted(known, results, now_ms, expire_ms):
                     self._write(group_id, name, partition, committed, effects)
                     put(group_id, name, partition, committed)
+        else:
+            effects.prompt = (caller.token,)
         effects.reply(caller.token, _response(results))
         return effects
 
@@ -119,6 +121,8 @@ class OffsetCommits:
             else:
                 effects.producer = (request.producer_id, request.producer_epoch)
                 self._store_pending(request, known, results, effects, now_ms)
+        else:
+            effects.prompt = (caller.token,)
         effects.reply(caller.token, _transactional_response(results))
         return effects
 
