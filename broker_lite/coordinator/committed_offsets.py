@@ -33,6 +33,13 @@ class GroupOffsets:
         self.committed: dict[str, dict[int, Stored]] = {}
         self.pending: dict[int, dict[TopicPartition, Stored]] = {}
 
+    def copy(self) -> "GroupOffsets":
+        """Return the same offsets in an object that later commits do not change."""
+        copied = GroupOffsets()
+        copied.committed = {topic: dict(one) for topic, one in self.committed.items()}
+        copied.pending = {producer: dict(one) for producer, one in self.pending.items()}
+        return copied
+
     def __contains__(self, key: TopicPartition) -> bool:
         topic, partition = key
         return partition in self.committed.get(topic, _NOTHING) or any(

@@ -42,16 +42,18 @@ class Effects:
     Attributes:
         records: to be written in this order, as one batch, before any reply is sent.
         replies: each with the token of the request that it answers.
+        prompt: tokens whose replies do not wait until the records are replicated.
         producer: the producer id and epoch of the transaction that the records belong to, None if
             they belong to none.
     """
 
-    __slots__ = ("producer", "records", "replies")
+    __slots__ = ("producer", "prompt", "records", "replies")
 
     def __init__(self) -> None:
         self.producer: tuple[int, int] | None = None
         self.records: list[StateRecord] = []
         self.replies: list[Reply] = []
+        self.prompt: tuple[object, ...] = ()
 
     def write(self, key: bytes, value: bytes | None) -> None:
         """Add a record."""
@@ -60,3 +62,12 @@ class Effects:
     def reply(self, token: object, response: Struct) -> None:
         """Answer an open request with a response message."""
         self.replies.append((token, response))
+
+    def reply_promptly(self, token: object, response: Struct) -> None:
+        """Answer an open request; only records that were written before it can delay the response.
+
+        See: C-72.
+        """
+        self.replies.append((token, response))
+        if not self.records:
+            self.prompt += (token,)

@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 from broker_lite.client.client import Client
+from broker_lite.coordinator.placement import partition_of
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.wire import messages
 from tests.log.batches import batch, record
@@ -22,7 +23,11 @@ TIMED_OUT = r"^7$"
 @pytest.fixture(scope="module")
 def running() -> Iterator[Broker]:
     with Broker(
-        {"broker.session.timeout.ms": 0, "default.replication.factor": 3},
+        {
+            "broker.session.timeout.ms": 0,
+            "default.replication.factor": 3,
+            "offsets.commit.timeout.ms": 300,
+        },
         brokers=3,
         racks=["a", "b"],
         topics=["t:3"],
@@ -190,6 +195,38 @@ def produce_quickly(broker: Broker) -> None:
     code = answer.responses[0].partition_responses[0].error_code
     if code:
         raise AssertionError(code)
+
+
+OFFSETS = "__consumer_offsets"
+PARTITIONS = 50
+
+
+def test_c72_a_commit_waits_for_the_replicas_in_sync(cluster: Broker) -> None:
+    """A replica in the ISR is frozen, then has all records again, then leaves the ISR."""
+    types = messages.OffsetCommitRequest
+    partition = types.OffsetCommitRequestPartition(partition_index=0, committed_offset=3)
+    topics = [types.OffsetCommitRequestTopic(name="t", partitions=[partition])]
+    index = partition_of("g", PARTITIONS)
+    with Client(cluster.bootstrap) as client:
+        node_id = client.coordinator("g")
+
+        def commit() -> int:
+            request = types(group_id="g", topics=topics)
+            answer = client.connection(node_id).request(request, version_max=9)
+            return int(answer.topics[0].partitions[0].error_code)
+
+        assert commit() == 0
+        placed = cluster.partition(OFFSETS, index)["isr"]
+        assert isinstance(placed, list)
+        frozen = next(each for each in placed if each != node_id)
+        cluster.lag(OFFSETS, index, node=frozen)
+        assert commit() == 15
+        cluster.catch_up(OFFSETS, index, node=frozen)
+        assert commit() == 0
+        cluster.lag(OFFSETS, index, node=frozen)
+        assert commit() == 15
+        cluster.shrink_isr(OFFSETS, index, node=frozen)
+        assert commit() == 0
 
 
 def test_an_isr_shrinks_by_the_clock(cluster: Broker) -> None:

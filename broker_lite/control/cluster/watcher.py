@@ -23,7 +23,7 @@ class ClusterWatcher(Protocol):
 
 
 class Watchers:
-    """All watchers, called in the order in which they were added."""
+    """All watchers, called in the order in which they were added, unless one has to be first."""
 
     def __init__(self) -> None:
         self._watchers: list[ClusterWatcher] = []
@@ -31,6 +31,10 @@ class Watchers:
     def add(self, watcher: ClusterWatcher) -> None:
         """Call a watcher from now on."""
         self._watchers.append(watcher)
+
+    def add_first(self, watcher: ClusterWatcher) -> None:
+        """Call a watcher from now on, before all others that there are."""
+        self._watchers.insert(0, watcher)
 
     def topics_changed(
         self, changed: Collection[Topic] = (), *, deleted: Collection[Topic] = ()

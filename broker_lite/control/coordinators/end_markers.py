@@ -57,7 +57,7 @@ class UnfinishedEnding:
         left: partitions whose marker has to be written next.
         failed: partitions whose marker could not be written.
         not_before_ms: the time of the next attempt, 0 for at once.
-        flushes: how many flushes the next step has to wait for.
+        flushes: how many flushes, or waits for replicas, have to end before the next step.
         is_flushed: set while `flushes` is 0.
         is_failing: whether the failure of a marker has been logged already.
     """

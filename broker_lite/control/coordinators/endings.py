@@ -103,6 +103,10 @@ class Endings:
         names = [name for name in self._by_id if partition_of(name) in partitions]
         return [self._by_id.pop(name) for name in names]
 
+    def discard(self, transactional_id: str) -> None:
+        """Forget the transaction of an id, because the decision to end it was undone."""
+        self._by_id.pop(transactional_id, None)
+
     def clear(self) -> None:
         """Forget all transactions, because the topic of the state log was deleted."""
         self._by_id.clear()

@@ -24,19 +24,19 @@ from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.cluster_topics import ClusterTopics
 from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
+from broker_lite.control.coordinators.replicated_offsets import ReplicatedOffsets
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.errors import (
-    NotCoordinator,
-    UnknownServerError,
-)
+from broker_lite.errors import ErrorCode, NotCoordinator, UnknownServerError
 from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
+    from broker_lite.coordinator.committed_offsets import GroupOffsets
     from broker_lite.coordinator.groups.coordinator import GroupCoordinator
     from broker_lite.coordinator.registry import GroupEffects
 
@@ -75,8 +75,12 @@ class Groups:
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
-        self._state = GroupState(self.topic, clock, alarm, lambda: self.coordinator)
+        self._waits = ReplicationWaits(self.topic, clock, alarm)
+        timeout_ms = cluster.settings.offsets_commit_timeout_ms
+        self._state = GroupState(self._waits, clock, alarm, lambda: self.coordinator, timeout_ms)
         self._expiry = ExpiryTimes(self.topic.partition_of)
+        self._lagging = cluster.logs.commits.lagging
+        self._replicated = ReplicatedOffsets(self.topic)
 
     def start(self) -> None:
         """Load the state log; a partition that cannot be read is loaded when it is needed."""
@@ -137,10 +141,14 @@ class Groups:
             The response.
 
         Raises:
-            NotCoordinator, UnknownServerError: nothing was changed.
+            NotCoordinator, UnknownServerError: nothing was changed; or the group has moved before
+                its records were replicated.
+            CoordinatorNotAvailable: the records were written, but are not replicated in time.
         """
         now_ms = self._run_due_timers()
         partition = self._state.open_partition(group_id)
+        if self._lagging:
+            self._keep_offsets(group_id)
         answer: asyncio.Future[Struct] = asyncio.get_running_loop().create_future()
         try:
             version, client_id, client_host, _, is_coordinator = caller
@@ -152,7 +160,7 @@ class Groups:
             logger.exception("group event failed group=%s", group_id)
             self._state.reload(partition)
             raise UnknownServerError from error
-        self._state.settle(partition, effects)
+        self._state.settle(partition, effects, answer)
         self._alarm.due_at(self.coordinator.timers.next_deadline_ms())
         return await answer
 
@@ -169,12 +177,39 @@ class Groups:
             NotCoordinator: the state of one of the groups cannot be read now.
         """
         self.check_loaded(each for each in request.groups_names if each not in foreign)
+        for group_id in request.groups_names if self._lagging else ():
+            self._keep_offsets(group_id)
         response, deleted = self.coordinator.admin.delete_groups(request, foreign)
         unwritten = self._state.settle_all(deleted)
         for result in response.results:
             if result.group_id in unwritten:
                 result.error_code = NotCoordinator.code
         return response
+
+    async def unreplicated(self, group_ids: Iterable[str]) -> dict[str, ErrorCode]:
+        """Wait until everything that was written of groups is replicated.
+
+        Returns:
+            The groups where that took too long, or that another broker coordinates by now.
+
+        See: C-72.
+        """
+        places = {each: self.partition_of(each) for each in group_ids}
+        errors = await self._state.replicated({*places.values()})
+        return {each: errors[place].code for each, place in places.items() if place in errors}
+
+    def _keep_offsets(self, group_id: str) -> None:
+        self._replicated.keep(group_id, self.coordinator.registry.offsets.of(group_id))
+
+    def replicated_offsets(self, group_ids: Iterable[str]) -> "dict[str, GroupOffsets]":
+        """Return the replicated offsets of those groups whose newest ones are not replicated.
+
+        See: C-72.
+        """
+        if not self._lagging:
+            return {}
+        found = {each: self._replicated.of(each) for each in group_ids}
+        return {group_id: offsets for group_id, offsets in found.items() if offsets is not None}
 
     def check_loaded(self, group_ids: Iterable[str]) -> None:
         """Run due timers, and check that these groups are loaded.
@@ -218,11 +253,14 @@ class Groups:
         deadline_ms = (
             None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
         )
-        expiry_ms = self._expiry.next_ms
-        return expiry_ms if deadline_ms is None else min(deadline_ms, expiry_ms)
+        deadlines = (deadline_ms, self._waits.next_deadline_ms(), self._expiry.next_ms)
+        return min(each for each in deadlines if each is not None)
 
     def on_time(self) -> None:
         """Run the due timers of groups, and remove expired offsets when that is due."""
+        self._waits.on_time()
+        if not self._lagging:
+            self._replicated.forget_all()
         now_ms = self._clock.steady_ms()
         is_due = self._expiry.take_due(now_ms, self._expiry_interval_ms)
         if self._coordinator is not None:
@@ -264,6 +302,7 @@ class Groups:
             names.add(topic.name)
             if topic.name == OFFSETS_TOPIC:  # all groups are lost with it, as in Kafka
                 self._state.forget_all()
+                self._replicated.forget_all()
         if names:
             self._run(partial(coordinator.removals.delete_topics, names))
         names.update(topic.name for topic in changed)
@@ -281,7 +320,9 @@ class Groups:
         moves = [one for one in self.topic.moves(moved) if one.before.leader != one.after.leader]
         if not moves:
             return
-        self._state.hand_over([one.partition for one in moves])
+        partitions = [one.partition for one in moves]
+        self._state.hand_over(partitions)
+        self._replicated.forget(partitions)
         first_expiry_ms = self._clock.steady_ms() + self._expiry_interval_ms
         for one in moves:
             self._expiry.unloaded(one.partition)

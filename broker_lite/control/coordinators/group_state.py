@@ -8,15 +8,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.coordinators.alarm import Alarm
-from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.metadata.topic import NO_LEADER
-from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.effects import Effects, Reply
 from broker_lite.errors import (
     BrokerError,
+    ErrorCode,
     KafkaStorageError,
     NotCoordinator,
     UnknownServerError,
@@ -24,10 +25,13 @@ from broker_lite.errors import (
 )
 from broker_lite.record.batch import NO_PRODUCER_ID
 from broker_lite.wire import DecodeError
+from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
     from broker_lite.coordinator.groups.coordinator import GroupCoordinator
     from broker_lite.coordinator.registry import GroupEffects
+
+Asking: TypeAlias = "asyncio.Future[Struct] | None"
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -42,17 +46,20 @@ class GroupState:
 
     Attributes:
         topic: the topic of the log.
+        waits: for the replicas of the log's partitions.
         unloaded: partitions that could not be read, or that have not been read again yet.
     """
 
     def __init__(
         self,
-        topic: StateTopic,
+        waits: ReplicationWaits,
         clock: Clock,
         alarm: Alarm,
         get_coordinator: "Callable[[], GroupCoordinator]",
+        write_timeout_ms: int,
     ) -> None:
-        self.topic = topic
+        self.topic = waits.topic
+        self.waits = waits
         self.unloaded: set[int] = set()
         # by partition, in monotonic milliseconds: how long reading it took; when to read it again
         self._load_ms: dict[int, int] = {}
@@ -62,6 +69,7 @@ class GroupState:
         self._clock = clock
         self._alarm = alarm
         self._get_coordinator = get_coordinator
+        self._write_timeout_ms = write_timeout_ms
 
     def open_partition(self, group_id: str) -> int:
         """Return the partition of a group, which is loaded now if it was not before.
@@ -85,34 +93,90 @@ class GroupState:
         if partition in self.unloaded:
             raise NotCoordinator
 
-    def settle(self, partition: int, effects: Effects) -> bool:
+    def settle(self, partition: int, effects: Effects, asking: Asking = None) -> bool:
         """Write an event's records, then send its replies; return whether the write succeeded.
 
-        If the records have to be flushed, the replies are sent after the flush.
+        If the records have to be flushed or replicated, the replies are sent after that.
+
+        Args:
+            partition: of the group.
+            effects: of the event.
+            asking: the request that is the event; None for a timer.
         """
         try:
             self._append(partition, effects)
         except BrokerError as error:
             self._on_failed_append(partition, effects, error)
             return False
-        if effects.records and self.topic.is_held_back:
-            self._unflushed.setdefault(partition, {})[effects] = None
-            self.topic.when_flushed(partition, partial(self._on_flushed, partition, effects))
-        else:
+        if not self.topic.may_wait:
             _answer_all(effects)
+        elif effects.records and self.topic.is_held_back:
+            self._unflushed.setdefault(partition, {})[effects] = None
+            end_offset = self.topic.end_offset(partition)
+            after = partial(self._on_flushed, partition, effects, asking, end_offset)
+            self.topic.when_flushed(partition, after)
+        else:
+            self._answer_replicated(partition, effects, asking)
         return True
 
     def _on_flushed(
-        self, partition: int, effects: Effects, error: KafkaStorageError | None
+        self,
+        partition: int,
+        effects: Effects,
+        asking: Asking,
+        end_offset: int,
+        error: KafkaStorageError | None,
     ) -> None:
         unflushed = self._unflushed.get(partition)
         if unflushed is None or effects not in unflushed:
             return  # the partition was handed over meanwhile
         del unflushed[effects]
         if error is None:
-            _answer_all(effects)
+            self._answer_replicated(partition, effects, asking, end_offset)
         else:
             self._on_failed_append(partition, effects, error)
+
+    def _answer_replicated(
+        self, partition: int, effects: Effects, asking: Asking, end_offset: int | None = None
+    ) -> None:
+        """Send the replies that do not wait for replicas, and the others when these have caught up.
+
+        An event without records waits for all records before it. A request without a reply yet, as
+        a JoinGroup that waits for other members, is refused if that takes too long.
+
+        See: C-72.
+        """
+        offset = self.waits.offset_to_reach(partition, end_offset)
+        if offset is None:
+            _answer_all(effects)
+            return
+        waiting: list[Reply] = []
+        for token, response in effects.replies:
+            if token in effects.prompt or _is_refusal(response):
+                _answer(token, response)
+            else:
+                waiting.append((token, response))
+        if waiting or (asking is not None and not asking.done()):
+            tell = partial(_end_wait, waiting, asking)
+            self.waits.add(partition, offset, self._write_timeout_ms, tell)
+
+    async def replicated(self, partitions: Collection[int]) -> dict[int, BrokerError]:
+        """Wait until all records that partitions have now are replicated.
+
+        Returns:
+            The partitions where that took too long, or that another broker leads by now.
+
+        See: C-72.
+        """
+        pending: dict[int, asyncio.Future[BrokerError | None]] = {}
+        for partition in partitions:
+            offset = self.waits.offset_to_reach(partition)
+            if offset is not None:
+                pending[partition] = asyncio.get_running_loop().create_future()
+                tell = partial(_answer, pending[partition])
+                self.waits.add(partition, offset, self._write_timeout_ms, tell)
+        ended = [(partition, await future) for partition, future in pending.items()]
+        return {partition: error for partition, error in ended if error is not None}
 
     def settle_all(self, several: "GroupEffects") -> set[str]:
         """Write the records of an event that changed several groups, and send its replies.
@@ -180,6 +244,7 @@ class GroupState:
         self._refuse_unflushed([*self._unflushed])
         for token, response in self._get_coordinator().replay.unload_all():
             _answer(token, response)
+        self.waits.fail_all()
 
     def forget(self, *partitions: int) -> None:
         """Drop the groups of partitions from memory; their open requests get a retriable error."""
@@ -194,6 +259,7 @@ class GroupState:
         self.unloaded.difference_update(partitions)
         self._refuse_unflushed(partitions)
         self.forget(*partitions)
+        self.waits.fail(partitions)
 
     def _refuse_unflushed(self, partitions: Collection[int]) -> None:
         """Answer the requests whose records in partitions wait for a flush."""
@@ -252,6 +318,26 @@ class GroupState:
 def _answer_all(effects: Effects) -> None:
     for token, response in effects.replies:
         _answer(token, response)
+
+
+def _is_refusal(response: Struct) -> bool:
+    """Whether the coordinator refuses a request as a whole; Kafka fails such an event at once.
+
+    A Heartbeat that is told of a rebalance is not refused.
+    """
+    error_code = getattr(response, "error_code", ErrorCode.NONE)
+    return error_code not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def _end_wait(replies: list[Reply], asking: Asking, error: BrokerError | None) -> None:
+    """Send the replies of an event whose records are replicated, or refuse its requests."""
+    for token, response in replies:
+        if error is None:
+            _answer(token, response)
+        else:
+            _refuse(token, error)
+    if error is not None and asking is not None:
+        _refuse(asking, error)
 
 
 def _answer(token: object, response: object) -> None:

@@ -156,10 +156,25 @@ class StateTopic:
         except BrokerError:
             return NO_OFFSET
 
+    def loaded_log(self, partition: int) -> Log | None:
+        """Return the log of a partition if it is loaded, as it is after each append."""
+        return self._cluster.loaded_log(self.name, partition)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether the answers to written records may have to wait for a flush or for replicas."""
+        commits = self._cluster.logs.commits
+        return bool(commits.held or commits.lagging)
+
     @property
     def is_held_back(self) -> bool:
         """Whether the answers to written records may have to wait for a flush."""
         return bool(self._cluster.logs.commits.held)
+
+    @property
+    def is_lagging(self) -> bool:
+        """Whether the high watermark of a log may wait for replicas."""
+        return bool(self._cluster.logs.commits.lagging)
 
     def when_flushed(self, partition: int, waiter: FlushWaiter) -> None:
         """Call a function when the written records of a partition are on disk, or the flush failed.

@@ -13,7 +13,9 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.end_markers import RETRY_MS, UnfinishedEnding
 from broker_lite.control.coordinators.endings import Endings
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.coordinators.unreplicated import Unreplicated
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration
 from broker_lite.coordinator.transactions.coordinator import Ending, Outcome, TransactionCoordinator
 from broker_lite.errors import BrokerError, ErrorCode, MessageTooLarge, RecordListTooLarge, cause_of
@@ -27,6 +29,7 @@ class TransactionLog:
 
     Attributes:
         topic: of the log.
+        unreplicated: the ids whose records are not replicated yet.
         unloaded: partitions that cannot be read.
         not_before_ms: when work that is due may be tried again after a failure.
     """
@@ -52,6 +55,9 @@ class TransactionLog:
             next_deadline_ms: returns when there is something to do next.
         """
         self.topic = topic
+        self.unreplicated = Unreplicated(
+            ReplicationWaits(topic, clock, alarm), coordinator, endings
+        )
         self.unloaded: set[int] = set()
         self.not_before_ms = 0
         self._coordinator = coordinator
@@ -62,17 +68,25 @@ class TransactionLog:
 
     # -- writing
 
-    def write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
+    def write(
+        self,
+        partition: int,
+        outcomes: Collection[tuple[str, Outcome]],
+        *,
+        is_asked: bool = False,
+    ) -> ErrorCode | None:
         """Write the records of several events as one batch; if that fails, undo the events.
 
         Args:
             partition: of all the ids.
             outcomes: transactional ids, each with an outcome that has a record.
+            is_asked: the event is a request, whose answer waits until its record is replicated.
 
         Returns:
             The error code for the clients if the write failed, otherwise None.
 
         Rule: T-72 (TransactionStateManager.appendTransactionToLog).
+        See: C-73.
         """
         records = [outcome.record for _, outcome in outcomes if outcome.record is not None]
         end_offset = self.topic.end_offset(partition)
@@ -90,7 +104,11 @@ class TransactionLog:
             self._pause()
             return _answer_to(error)
         endings = [outcome.ending for _, outcome in outcomes if outcome.ending is not None]
-        self._await_flush(partition, self._endings.add(endings))
+        added = self._endings.add(endings)
+        if self.topic.may_wait:
+            self._await_flush(partition, added)
+            for transactional_id, outcome in outcomes:
+                self.unreplicated.add(partition, transactional_id, outcome, is_asked=is_asked)
         self._alarm.due_at(self._coordinator.next_deadline_ms())
         return None
 
@@ -128,6 +146,7 @@ class TransactionLog:
         self.unloaded = {each for each in self.unloaded if each not in partitions}
         partition_of = self.topic.partition_of
         self._coordinator.forget(lambda each: partition_of(each) in partitions)
+        self.unreplicated.fail(partitions)
 
     def hand_over(self, moves: Mapping[int, PartitionRegistration]) -> None:
         """Load the ids of partitions that are led anew; forget those without a leader.

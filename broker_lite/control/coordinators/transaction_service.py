@@ -27,12 +27,9 @@ from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.coordinators.transaction_log import TransactionLog
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from broker_lite.coordinator.transactions.coordinator import (
-    Outcome,
-    TransactionCoordinator,
-    TransactionSettings,
-)
+from broker_lite.coordinator.transactions.coordinator import Outcome, TransactionCoordinator
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.settings import TransactionSettings
 from broker_lite.coordinator.transactions.transaction import TopicPartition, Transaction
 from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode, cause_of
 from broker_lite.record.control import EndTransactionMarker
@@ -49,6 +46,7 @@ class Transactions:
     Attributes:
         topic: the topic of the state log.
         alarm: is told each new deadline.
+        unreplicated: the ids whose newest record is not replicated yet.
     """
 
     def __init__(
@@ -67,10 +65,7 @@ class Transactions:
         self._clock = clock
         self._groups = groups
         self._coordinator = TransactionCoordinator(
-            TransactionSettings(
-                timeout_max_ms=cluster.settings.transaction_max_timeout_ms,
-                id_expiration_ms=cluster.settings.transactional_id_expiration_ms,
-            ),
+            TransactionSettings.of(cluster.settings),
             next_producer_id=cluster.next_producer_id,
             transaction_version=lambda: cluster.features.get(_FEATURE, 0),
         )
@@ -90,6 +85,7 @@ class Transactions:
             alarm=self.alarm,
             next_deadline_ms=self.next_deadline_ms,
         )
+        self.unreplicated = self._log.unreplicated
 
     def start(self) -> None:
         """Load the state log, and finish the transactions that were ending.
@@ -208,7 +204,7 @@ class Transactions:
         refusal = self._refused(transactional_id, node_id)
         if refusal is not None:
             return dict.fromkeys(partitions, refusal)
-        return self._coordinator.verify(transactional_id, producer, partitions)
+        return self.unreplicated.verify(transactional_id, producer, partitions)
 
     def partition_of_group(self, group_id: str) -> TopicPartition:
         """Return the partition of `__consumer_offsets` that stands for a group in a transaction.
@@ -241,7 +237,7 @@ class Transactions:
         refusal = self._refused(transactional_id, node_id)
         if refusal is not None:
             return refusal
-        return self._coordinator.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        return self.unreplicated.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
     def all(self, node_id: int) -> list[Transaction]:
         """Return the transactions of all ids that a broker coordinates, as they are now.
@@ -253,7 +249,7 @@ class Transactions:
             is_led = self.topic.leader(partition) == node_id
             if is_led and not self._log.is_readable(partition):
                 raise CoordinatorLoadInProgress
-        known = self._coordinator.all()
+        known = self.unreplicated.all()
         if self.topic.leads_all(node_id):
             return known
         return [one for one in known if self.topic.is_led(one.transactional_id, node_id)]
@@ -262,7 +258,7 @@ class Transactions:
 
     def next_deadline_ms(self) -> int | None:
         """Return when on_time() has to be called next, in steady milliseconds; None for never."""
-        deadlines = [*self._endings.deadlines()]
+        deadlines = [*self._endings.deadlines(), *self.unreplicated.deadlines()]
         due_ms = self._coordinator.next_deadline_ms()
         if due_ms is not None:
             deadlines.append(max(due_ms, self._log.not_before_ms))
@@ -277,6 +273,7 @@ class Transactions:
 
         See: T-60, T-64.
         """
+        self.unreplicated.on_time()
         now_ms = self._clock.steady_ms()
         if now_ms >= self._log.not_before_ms:
             for partition in [*self._log.unloaded]:
@@ -297,6 +294,7 @@ class Transactions:
             self._log.unloaded.clear()
             self._endings.clear()
             self._coordinator.forget(lambda _: True)
+            self.unreplicated.fail_all()
 
     def partitions_moved(self, moved: Collection[Moved]) -> None:
         """Follow the leaders of the state log's partitions, and write markers to new leaders.
@@ -325,12 +323,16 @@ class Transactions:
     ) -> Outcome:
         """Let an event happen, and the transaction end that it ends.
 
-        Kafka answers when the decision is written. So the decision is the answer even if another
+        Kafka answers when the decision is replicated. So the decision is the answer even if another
         broker coordinates the id before all markers are written.
 
-        See: C-68.
+        See: C-68, C-73.
         """
         outcome = self._decide(transactional_id, event, node_id)
+        if self.unreplicated.events and outcome.record is not None:
+            error_code = await self.unreplicated.settled(transactional_id)
+            if error_code:
+                return Outcome(error_code)
         while outcome.ending is not None:
             unfinished = self._endings.get(transactional_id)
             if unfinished is None or unfinished.ending is not outcome.ending:
@@ -349,9 +351,11 @@ class Transactions:
     ) -> Outcome:
         """Let an event happen, and write its record.
 
-        See: C-61.
+        See: C-61, C-73.
         """
         refusal = self._refused(transactional_id, node_id)
+        if refusal is None and transactional_id in self.unreplicated.events:
+            refusal = ErrorCode.CONCURRENT_TRANSACTIONS
         if refusal is not None:
             return Outcome(refusal)
         try:
@@ -361,7 +365,8 @@ class Transactions:
             return Outcome(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         if outcome.record is not None:
             partition = self.topic.partition_of(transactional_id)
-            error_code = self._log.write(partition, [(transactional_id, outcome)])
+            several = [(transactional_id, outcome)]
+            error_code = self._log.write(partition, several, is_asked=True)
             if error_code is not None:
                 return Outcome(error_code)
         return outcome

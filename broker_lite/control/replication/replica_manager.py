@@ -46,7 +46,8 @@ class ReplicaManager:
         # partitions that replicas may join by now
         self._unsettled: set[Key] = set()
         self.due_at = cluster.membership.due_at
-        cluster.watchers.add(self)
+        # coordinators read a log again when it has a new leader, so it has to be cut before that
+        cluster.watchers.add_first(self)
         if self._has_followers:
             cluster.when_loaded(self._follow)
             self._look_for_missing(cluster.node_ids)

@@ -27,6 +27,7 @@ def refuse_join(
 ) -> None:
     """Answer a JoinGroup with an error."""
     effects.reply(caller.token, join_refusal(caller.version, error_code, member_id))
+    effects.prompt += (caller.token,)
 
 
 def join_refusal(
@@ -91,6 +92,7 @@ def refuse_sync(effects: Effects, caller: Caller, error_code: ErrorCode) -> None
     Rule: G-53.
     """
     effects.reply(caller.token, messages.SyncGroupResponse(error_code=error_code))
+    effects.prompt += (caller.token,)
 
 
 def check_sync(request: messages.SyncGroupRequest, version: int) -> ErrorCode | None:
@@ -147,3 +149,4 @@ def refuse_leave(request: messages.LeaveGroupRequest, effects: Effects, caller: 
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
     named = leaving_members(request, caller.version)
     answer_leave(effects, caller, [(member, instance, unknown) for member, instance in named])
+    effects.prompt += (caller.token,)

@@ -241,7 +241,7 @@ class ClassicGroup:
                 for other in shown
             ],
         )
-        effects.reply(caller.token, response)
+        effects.reply_promptly(caller.token, response)
 
     def answer_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
         """Answer a member's SyncGroup with its assignment.

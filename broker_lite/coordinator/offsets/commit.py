@@ -78,6 +78,7 @@ class OffsetCommits:
             error_code = self._check(request, known, caller, now_ms)
             if error_code is not None:
                 _refuse(known, results, error_code)
+                effects.prompt = (caller.token,)
             else:
                 expire_ms = _expire_ms(request.retention_time_ms, now_ms)
                 group_id = request.group_id
@@ -85,6 +86,8 @@ class OffsetCommits:
                 for name, partition, committed in self._accepted(known, results, now_ms, expire_ms):
                     self._write(group_id, name, partition, committed, effects)
                     put(group_id, name, partition, committed)
+        else:
+            effects.prompt = (caller.token,)
         effects.reply(caller.token, _response(results))
         return effects
 
@@ -114,9 +117,12 @@ class OffsetCommits:
             error_code = self._check_transactional(request, known, caller)
             if error_code is not None:
                 _refuse(known, results, error_code)
+                effects.prompt = (caller.token,)
             else:
                 effects.producer = (request.producer_id, request.producer_epoch)
                 self._store_pending(request, known, results, effects, now_ms)
+        else:
+            effects.prompt = (caller.token,)
         effects.reply(caller.token, _transactional_response(results))
         return effects
 

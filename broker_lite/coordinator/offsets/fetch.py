@@ -5,7 +5,8 @@ converted into a group of v8, and the response back, so that the rules are imple
 unknown group or partition is no error: its offset is -1.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from broker_lite.coordinator.committed_offsets import GroupOffsets, TopicPartition
@@ -38,7 +39,11 @@ class OffsetFetches:
         self._registry = registry
 
     def fetch(
-        self, request: messages.OffsetFetchRequest, version: int, foreign: Container[str] = ()
+        self,
+        request: messages.OffsetFetchRequest,
+        version: int,
+        foreign: Container[str] = (),
+        replicated: Mapping[str, GroupOffsets] | None = None,
     ) -> messages.OffsetFetchResponse:
         """Answer an OffsetFetch.
 
@@ -46,20 +51,19 @@ class OffsetFetches:
             request: the decoded message.
             version: of the request.
             foreign: those of its groups that another broker coordinates; none before v8.
+            replicated: what is answered for some groups in place of their newest offsets.
 
         Rule: G-67, G-68, G-70, G-71.
         See: G-69, C-60.
         """
-        stable = request.require_stable
+        fetch = partial(_GroupFetch, self._registry, request.require_stable, replicated or {})
         if version >= _SEVERAL_GROUPS:
             by_id = version >= _BY_ID
             return messages.OffsetFetchResponse(
                 groups=[
                     _foreign_group(asked.group_id)
                     if asked.group_id in foreign
-                    else _GroupFetch(
-                        self._registry, asked, by_id=by_id, require_stable=stable
-                    ).run()
+                    else fetch(asked, by_id=by_id).run()
                     for asked in few_repeats(request.groups, _whole_group)
                 ]
             )
@@ -68,8 +72,7 @@ class OffsetFetches:
             # a topic of an old request has all fields of a group's topic that are read here
             topics=cast("list[TopicAsked]", request.topics),
         )
-        fetched = _GroupFetch(self._registry, asked, by_id=False, require_stable=stable).run()
-        return _single_group(fetched)
+        return _single_group(fetch(asked, by_id=False).run())
 
     @staticmethod
     def refuse(
@@ -127,16 +130,18 @@ class _GroupFetch:
     def __init__(
         self,
         registry: GroupRegistry,
+        require_stable: bool,
+        replicated: Mapping[str, GroupOffsets],
         asked: "messages.OffsetFetchRequest.OffsetFetchRequestGroup",
         *,
         by_id: bool,
-        require_stable: bool,
     ) -> None:
         self._registry = registry
         self._asked = asked
         self._by_id = by_id
         group = registry.groups.get(asked.group_id)
-        offsets = None if group is None else registry.offsets.of(asked.group_id)
+        newest = None if group is None else registry.offsets.of(asked.group_id)
+        offsets = replicated.get(asked.group_id, newest)
         self._group = group
         self._offsets = _NO_OFFSETS if offsets is None else offsets
         self._unstable = self._offsets.unstable() if require_stable else _ALL_STABLE

@@ -9,7 +9,6 @@ then other requests get a retriable error.
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.effects import StateRecord
@@ -22,6 +21,7 @@ from broker_lite.coordinator.transactions.records import (
     encode_key,
 )
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.settings import TransactionSettings
 from broker_lite.coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
     IDLE,
@@ -37,19 +37,6 @@ from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 # a longer id does not fit into a record; Kafka answers with UNKNOWN_SERVER_ERROR, too
 _ID_BYTES_MAX: Final = 32767
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionSettings:
-    """The settings for all transactional ids.
-
-    Attributes:
-        timeout_max_ms: the longest timeout that a transaction may have.
-        id_expiration_ms: how long an id may be idle before it is removed.
-    """
-
-    timeout_max_ms: int
-    id_expiration_ms: int
 
 
 class Ending(NamedTuple):
@@ -370,6 +357,16 @@ class TransactionCoordinator:
             self._forget(transactional_id)
         else:
             self._put(outcome.before)
+
+    def hold(self, transactional_id: str, *, is_held: bool) -> None:
+        """Stop the timer of an id while its record is not replicated, or start it again.
+
+        See: C-73.
+        """
+        if is_held:
+            self._timers.cancel(transactional_id)
+        elif transactional_id in self._transactions:
+            self._put(self._transactions[transactional_id])
 
     def forget(self, is_affected: Callable[[str], bool]) -> None:
         """Forget the ids for which `is_affected` is true, with their timers, to replay them."""

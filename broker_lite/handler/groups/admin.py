@@ -61,12 +61,17 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Delete groups with their offsets.
 
-    See: G-104.
+    See: G-104, C-72.
     """
     body = decode(messages.DeleteGroupsRequest, request)
     result = messages.DeleteGroupsResponse.DeletableGroupResult
     try:
-        response = context.groups.delete_groups(body, foreign_groups(context, body.groups_names))
+        names = body.groups_names
+        late = await _unreplicated(context, names)
+        response = context.groups.delete_groups(body, foreign_groups(context, names).union(late))
+        late.update(await _unreplicated(context, [each for each in names if each not in late]))
+        for each in response.results:
+            each.error_code = late.get(each.group_id, each.error_code)
     except BrokerError as error:
         response = messages.DeleteGroupsResponse(
             results=[
@@ -75,3 +80,17 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
             ]
         )
     return encode(messages.DeleteGroupsResponse, response, request)
+
+
+async def _unreplicated(context: HandlerContext, group_ids: list[str]) -> dict[str, ErrorCode]:
+    """Wait until what was written of groups is replicated; return those where it is not in time.
+
+    DeleteGroups waits before it deletes, too: Kafka looks for share groups then, by an event of its
+    own.
+
+    See: C-72 (GroupCoordinatorService.deleteGroups).
+    """
+    if not context.cluster.logs.commits.lagging:
+        return {}
+    foreign = foreign_groups(context, group_ids)
+    return await context.groups.unreplicated(each for each in group_ids if each not in foreign)

@@ -84,10 +84,41 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
         if foreign and version < _GROUPS_SINCE:
             raise NotCoordinator
         context.groups.check_loaded(each for each in group_ids if each not in foreign)
-        response = context.groups.coordinator.fetches.fetch(body, version, foreign)
+        fetch = context.groups.coordinator.fetches.fetch
+        if not context.cluster.logs.commits.lagging:
+            response = fetch(body, version, foreign)
+        elif body.require_stable:
+            response = await _stable(context, body, version, foreign)
+        else:
+            replicated = context.groups.replicated_offsets(group_ids)
+            response = fetch(body, version, foreign, replicated)
     except BrokerError as error:
         response = context.groups.coordinator.fetches.refuse(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)
+
+
+async def _stable(
+    context: HandlerContext,
+    body: messages.OffsetFetchRequest,
+    version: int,
+    foreign: frozenset[str],
+) -> messages.OffsetFetchResponse:
+    """Answer the newest offsets when they are replicated, and 16 where that takes too long.
+
+    Raises:
+        NotCoordinator: before v8.
+
+    See: C-72 (GroupCoordinatorService.fetchOffsets, handleOffsetFetchException).
+    """
+    fetch = context.groups.coordinator.fetches.fetch
+    response = fetch(body, version, foreign)
+    group_ids = [each.group_id for each in body.groups] or [body.group_id]
+    late = await context.groups.unreplicated(each for each in group_ids if each not in foreign)
+    if not late:
+        return response
+    if version < _GROUPS_SINCE:
+        raise NotCoordinator
+    return fetch(body, version, foreign.union(late))
 
 
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:

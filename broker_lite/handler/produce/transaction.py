@@ -148,6 +148,10 @@ async def _ask(
             for key in keys[start : start + at_a_time]
         }
         errors = check_partitions(context, transactional_id, producer, names.values(), support)
+        if support is Support.ADD and context.transactions.unreplicated.events:
+            unreplicated = context.transactions.unreplicated
+            code = await unreplicated.settled(transactional_id)
+            errors = errors if not code else dict.fromkeys(errors, code)
         for key, name in names.items():
             if errors[name]:
                 verdicts[key] = Verdict(_refusal(errors[name], support))

@@ -34,6 +34,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     version = request.api_version
     failures = context.cluster.logs.commits.failures
     refused = _refused(context, body, version)
+    unreplicated = context.transactions.unreplicated
+    if unreplicated.events and refused is None:  # the group may have been added to the transaction
+        refused = await unreplicated.settled(body.transactional_id) or None
     await wait_for_coordinators(context, failures)
     if refused is None:
         try:

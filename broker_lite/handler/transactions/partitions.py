@@ -91,7 +91,7 @@ async def _add(
     """Add all partitions or none.
 
     Rule: T-28.
-    See: T-29, T-31.
+    See: T-29, T-31, C-73.
     """
     known = {}
     asked = ((topic.name, index) for topic in topics for index in topic.partitions)
@@ -115,6 +115,8 @@ async def _add(
         client_version=client_version,
         node_id=context.node_id,
     )
+    if not error_code and transactions.unreplicated.events:
+        error_code = await transactions.unreplicated.settled(transactional_id)
     tell_transaction(context, request, error_code, transactional_id)
     return dict.fromkeys(partitions, error_code)
 
@@ -168,6 +170,8 @@ async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
         client_version=0,
         node_id=context.node_id,
     )
+    if not error_code and transactions.unreplicated.events:
+        error_code = await transactions.unreplicated.settled(body.transactional_id)
     tell_transaction(context, request, error_code, body.transactional_id)
     if request.api_version < _FENCED_SINCE:
         error_code = before_fencing(error_code)

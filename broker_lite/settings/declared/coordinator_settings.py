@@ -126,7 +126,7 @@ COORDINATOR_SETTINGS: Final = (
         "offsets.commit.timeout.ms",
         ConfigType.INT,
         "5000",
-        "Has no effect: offsets are committed at once.",
+        "How long a group's answer waits until the replicas in sync have what was written.",
         Between(1),
     ),
     Setting(

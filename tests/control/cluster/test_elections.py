@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker_lite.control.cluster.elections import (
@@ -309,17 +309,22 @@ def test_whatever_happens_a_leader_is_active_and_in_sync(
 
 
 @given(PARTITIONS, TERMS)
+@example(
+    partition(NO_LEADER, (), replicas=(1, 2, 3, 4), last_leader=(4,), removing=(1, 2, 3)),
+    terms(1, 2, 3, 4),
+)
 def test_an_election_that_is_over_changes_nothing_more(
     before: PartitionRegistration, given_terms: Terms
 ) -> None:
-    """C-10: with a leader that may lead."""
+    """C-10, C-43: with a leader that may lead; only the end of a reassignment is a new epoch."""
     if before.leader not in (NO_LEADER, *before.isr):
         return  # no image has that
     after = change(before, given_terms)
     if after.leader != NO_LEADER and given_terms.may_lead(after.leader):
         again = change(after, replace(given_terms, election=Election.ONLINE))
         assert again.leader == after.leader
-        assert again.leader_epoch == after.leader_epoch
+        is_new_epoch = again.replicas != after.replicas
+        assert again.leader_epoch == after.leader_epoch + is_new_epoch
 
 
 def test_a_record_names_only_what_changes() -> None:

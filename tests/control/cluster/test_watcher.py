@@ -43,3 +43,22 @@ def test_changes_are_told_when_they_are_made(open_cluster: OpenCluster) -> None:
         ([], ["t"], []),
     ]
     assert second.told == first.told
+
+
+def test_a_watcher_that_is_told_first(open_cluster: OpenCluster) -> None:
+    cluster = open_cluster()
+    order: list[str] = []
+
+    class Ordered(Notes):
+        def __init__(self, name: str) -> None:
+            super().__init__(())
+            self.name = name
+
+        def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+            order.append(self.name)
+
+    cluster.watchers.add(Ordered("b"))
+    cluster.watchers.add(Ordered("c"))
+    cluster.watchers.add_first(Ordered("a"))
+    cluster.alter_configs([(BROKER_RESOURCE, "", {"log.retention.ms": "5"})])
+    assert order == ["a", "b", "c"]

@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 from itertools import count
 
-from broker_lite.coordinator.transactions.coordinator import (
-    Outcome,
-    TransactionCoordinator,
-    TransactionSettings,
-)
+from broker_lite.coordinator.transactions.coordinator import Outcome, TransactionCoordinator
 from broker_lite.coordinator.transactions.records import encode
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.settings import TransactionSettings
 from broker_lite.coordinator.transactions.transaction import Transaction, TransactionState
 
 S = TransactionState
