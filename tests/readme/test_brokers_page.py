@@ -70,4 +70,4 @@ def test_the_tests_pass(tmp_path: Path) -> None:
 
 def test_every_block_is_run() -> None:
     assert brokers_page.languages() == {"sh", "python"}
-    assert len(brokers_page.printed_names()) == 14
+    assert len(brokers_page.printed_names()) == 15
