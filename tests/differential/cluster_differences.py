@@ -36,6 +36,23 @@ def may_come_back(steps: Sequence[Step], line: Line) -> bool:
     return len(returns) > 1 and _is_unclean(steps, topic) and _has_more(line)
 
 
+def may_be_undone(steps: Sequence[Step], line: Line) -> bool:
+    """A partition's records were deleted, and a broker that crashed afterwards has come back."""
+    if steps[-1].api == "Look":
+        names = {line.path.partition(".")[0].rpartition("-")[0]}
+    else:
+        names = {topic[0] for topic in steps[-1].args.get("topics", ())}
+    apis = [step.api for step in steps]
+    deletions = [
+        index
+        for index, step in enumerate(steps)
+        if step.api == "DeleteRecords" and names & {topic[0] for topic in step.args["topics"]}
+    ]
+    if not deletions or "Kill" not in apis[deletions[0] :]:
+        return False
+    return "Start" in apis[apis.index("Kill", deletions[0]) :]
+
+
 def _is_unclean(steps: Sequence[Step], name: str) -> bool:
     configs: list[tuple[str, tuple[str, str]]] = []
     for step in steps:
@@ -57,6 +74,7 @@ def _has_more(line: Line) -> bool:
 
 CONDITIONS: Final[Mapping[str, Callable[[Sequence[Step], Line], bool]]] = {
     "lost records may come back": may_come_back,
+    "a deletion may be undone": may_be_undone,
 }
 
 
