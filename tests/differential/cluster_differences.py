@@ -1,32 +1,16 @@
 """The list of known differences between a cluster of broker-lite and one of Apache Kafka."""
 
 import ast
-import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final
 
-from tests.differential.cluster_script import Script
 from tests.differential.coordinator_sequence import Step
+from tests.differential.known_differences import Line, Listed, rows_for
 
 DIFFERENCES: Final = Path(__file__).with_name("cluster_differences.toml")
 _UNCLEAN: Final = "unclean.leader.election.enable"
 _RETURNS: Final = frozenset({"Start", "Resume"})
-
-
-class Line(NamedTuple):
-    """A value that differs: `path: kafka | ours`, list indexes in the path left out."""
-
-    path: str
-    kafka: str
-    ours: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        path, _, values = text.partition(": ")
-        kafka, _, ours = values.partition(" | ")
-        return cls(re.sub(r"\[\d+\]", "", path), kafka, ours)
 
 
 def may_come_back(steps: Sequence[Step], line: Line) -> bool:
@@ -78,58 +62,8 @@ CONDITIONS: Final[Mapping[str, Callable[[Sequence[Step], Line], bool]]] = {
 }
 
 
-class Listed(NamedTuple):
-    """A difference that is known.
-
-    Attributes:
-        api: a regular expression for the whole name of the step's api.
-        path: a regular expression for the whole path of the value that differs, its list indexes
-            left out.
-        kafka: a regular expression for the whole of the value, as Python shows it.
-        ours: the same.
-        reason: why it is so.
-        follow: whether the rest of the script can be compared after it.
-        when: the name of a condition on the steps so far and the values.
-    """
-
-    api: str
-    path: str
-    kafka: str
-    ours: str
-    reason: str
-    follow: bool
-    when: str = ""
-
-    @classmethod
-    def read(cls) -> list[Self]:
-        """All rows of the file."""
-        rows = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
-        return [cls(**row) for row in rows]
-
-    def covers(self, steps: Sequence[Step], line: Line) -> bool:
-        """Whether a differing value of the last step's answer is this difference."""
-        is_it = all(
-            re.fullmatch(pattern, text, re.DOTALL)
-            for pattern, text in (
-                (self.api, steps[-1].api),
-                (self.path, line.path),
-                (self.kafka, line.kafka),
-                (self.ours, line.ours),
-            )
-        )
-        return is_it and (not self.when or CONDITIONS[self.when](steps, line))
-
-
-def rows_for(
-    rows: Sequence[Listed], script: Script, step_index: int, lines: Sequence[str]
+def explained(
+    rows: Sequence[Listed], steps: Sequence[Step], texts: Sequence[str]
 ) -> list[Listed] | None:
-    """The rows that explain every line, None when one of them is not listed."""
-    steps = script.steps[: step_index + 1]
-    found = []
-    for text in lines:
-        line = Line.parse(text)
-        row = next((row for row in rows if row.covers(steps, line)), None)
-        if row is None:
-            return None
-        found.append(row)
-    return found
+    """The rows that explain what differs after the last of the steps; None if they do not."""
+    return rows_for(rows, steps[-1].api, texts, lambda when, line: CONDITIONS[when](steps, line))

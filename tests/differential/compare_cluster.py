@@ -21,15 +21,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from broker_lite.wire import DecodeError, EncodeError
 from tests.differential.cluster import KAFKA_SETTINGS, LiteCluster
 from tests.differential.cluster_coordinator_steps import CoordinatorSteps
 from tests.differential.cluster_data_steps import DataSteps, RackSteps
-from tests.differential.cluster_differences import Listed, rows_for
+from tests.differential.cluster_differences import DIFFERENCES, explained
 from tests.differential.cluster_node_steps import AdminSteps, MovingSteps, NodeSteps
 from tests.differential.cluster_script import Script
 from tests.differential.cluster_settling import NotSettled
@@ -38,6 +37,7 @@ from tests.differential.cluster_topic_steps import TopicSteps
 from tests.differential.coordinator_sequence import Step
 from tests.differential.coordinator_views import Plain, differing
 from tests.differential.kafka_cluster import KafkaCluster
+from tests.differential.known_differences import Comparison, Difference, Listed
 from tests.differential.step_maker import Versions
 from tests.support.raw_client import Closed
 
@@ -84,44 +84,13 @@ def make_script(seed: int, versions: Versions, kinds: Sequence[str] = ()) -> Scr
     return Script(seed, kind, tuple(steps))
 
 
-class Difference(NamedTuple):
-    """The first step whose results differ, and in what."""
-
-    step_index: int
-    lines: list[str]
-
-
-@dataclass(slots=True)
-class Comparison:
-    """What a run found."""
-
-    scripts: int = 0
-    steps: int = 0
-    codes: Counter[str] = field(default_factory=Counter)
-    listed: Counter[str] = field(default_factory=Counter)
-    late: Counter[str] = field(default_factory=Counter)
-    unlisted: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def summary(self) -> str:
-        """The figures of the run, a line each."""
-        lines = [
-            f"{self.scripts} scripts of {self.steps} steps in {self.seconds:.1f} s",
-            *(f"{api}: {n}" for api, n in sorted(self.codes.items())),
-            *(f"equal at a later try: {count} x {what}" for what, count in self.late.items()),
-            *(f"listed: {count} x {reason}" for reason, count in self.listed.items()),
-            f"unlisted differences: {len(self.unlisted)}",
-        ]
-        return "\n".join(lines)
-
-
 class Comparer:
     """Takes scripts on two sides."""
 
     def __init__(self, kafka: Side, ours: Side) -> None:
         self._sides = kafka, ours
-        self._known = Listed.read()
-        self.found = Comparison()
+        self._known = Listed.read(DIFFERENCES)
+        self.found = Comparison("scripts")
         self.versions = Versions(kafka.versions(), ours.versions())
 
     def check(self, script: Script) -> None:
@@ -135,7 +104,7 @@ class Comparer:
                 if tries:
                     self.found.late[script.kind] += 1
                 break
-        self.found.scripts += 1
+        self.found.count += 1
         self.found.steps += sum(codes.values())
         self.found.codes.update(codes)
         self.found.listed.update(listed)
@@ -154,7 +123,7 @@ class Comparer:
                 codes[f"{step.api} {_words(view)}"] += 1
                 if not lines:
                     continue
-                rows = rows_for(self._known, script, index, lines)
+                rows = explained(self._known, script.steps[: index + 1], lines)
                 if rows is None:
                     difference = Difference(index, lines)
                     break
@@ -179,7 +148,7 @@ class Comparer:
             lines = differing(one, other)
             if not lines or step.api not in _READS or time.monotonic() > deadline:
                 return one, lines
-            if rows_for(self._known, script, index, lines) is not None:
+            if explained(self._known, script.steps[: index + 1], lines) is not None:
                 return one, lines
             time.sleep(POLL_S)
 
@@ -244,13 +213,13 @@ def compare_seeds(
                 shown = len(found.unlisted)
             if progress and time.monotonic() - shown_at > PROGRESS_S:
                 shown_at = time.monotonic()
-                line = f"{found.scripts}/{len(seeds)} scripts, {found.steps} steps"
+                line = f"{found.count}/{len(seeds)} scripts, {found.steps} steps"
                 print(f"{line}, {shown} unlisted", file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
     except (NotSettled, OSError, RuntimeError) as error:
         # a cluster that cannot be brought back is of no use for what comes
-        found.unlisted.append(f"given up after {found.scripts} scripts: {error}")
+        found.unlisted.append(f"given up after {found.count} scripts: {error}")
         if progress:
             print(found.unlisted[-1])
     found.seconds = time.monotonic() - started
@@ -279,7 +248,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=_KINDS, help="a kind of scripts")
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.scripts)
-    found = Comparison()
+    found = Comparison("scripts")
     with (
         tempfile.TemporaryDirectory(prefix="differential-") as folder,
         suppress(KeyboardInterrupt),

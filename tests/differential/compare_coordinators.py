@@ -20,20 +20,21 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence as Many
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker_lite.wire import DecodeError, EncodeError
 from tests.differential.classic_steps import ClassicSteps
 from tests.differential.consumer_steps import ConsumerSteps, MixedSteps
 from tests.differential.coordinator_connection import Closed
-from tests.differential.coordinator_differences import Listed, rows_for
+from tests.differential.coordinator_differences import DIFFERENCES, explained
 from tests.differential.coordinator_scene import Entry
 from tests.differential.coordinator_sequence import Sequence
 from tests.differential.coordinator_side import Side
 from tests.differential.coordinator_views import differing
 from tests.differential.exactly_once_steps import ExactlyOnceSteps
+from tests.differential.known_differences import Comparison, Difference, Listed
 from tests.differential.step_maker import Versions
 from tests.differential.transaction_steps import TransactionSteps
 from tests.support.broker_process import BrokerProcess
@@ -87,46 +88,15 @@ def make_sequence(seed: int, versions: Versions) -> Sequence:
     )
 
 
-class Difference(NamedTuple):
-    """The first step whose answers differ, and in what."""
-
-    step_index: int
-    lines: list[str]
-
-
-@dataclass(slots=True)
-class Comparison:
-    """What a run found."""
-
-    sequences: int = 0
-    steps: int = 0
-    codes: Counter[str] = field(default_factory=Counter)
-    listed: Counter[str] = field(default_factory=Counter)
-    late: Counter[str] = field(default_factory=Counter)
-    unlisted: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def summary(self) -> str:
-        """The figures of the run, a line each."""
-        lines = [
-            f"{self.sequences} sequences of {self.steps} steps in {self.seconds:.1f} s",
-            *(f"{api}: {n}" for api, n in sorted(self.codes.items())),
-            *(f"equal at a later try: {count} x {kind}" for kind, count in self.late.items()),
-            *(f"listed: {count} x {reason}" for reason, count in self.listed.items()),
-            f"unlisted differences: {len(self.unlisted)}",
-        ]
-        return "\n".join(lines)
-
-
 class Comparer:
     """Runs sequences on two sides."""
 
     def __init__(self, kafka: Side, ours: Side) -> None:
         self._sides = kafka, ours
-        self._known = Listed.read()
+        self._known = Listed.read(DIFFERENCES)
         self._attempts: Counter[int] = Counter()
         self._shrunk_count = 0
-        self.found = Comparison()
+        self.found = Comparison("sequences")
 
     async def check(self, sequence: Sequence) -> None:
         """Compare one sequence; what breaks off is a difference, too."""
@@ -147,7 +117,7 @@ class Comparer:
             if difference is None and all(row.follow for row in listed):
                 self.found.late[sequence.kind] += tries > 0
                 break
-        self.found.sequences += 1
+        self.found.count += 1
         self.found.steps += len(sequence.steps)
         self.found.listed.update(row.reason for row in listed)
         self._count(sequence, theirs)
@@ -181,7 +151,7 @@ class Comparer:
                 lines = [line for line in lines if _is_settled(line, is_settling=is_settling)]
             if not lines:
                 continue
-            rows = rows_for(self._known, sequence, step, lines)
+            rows = explained(self._known, sequence, step, lines)
             if rows is None:
                 return Difference(index, lines), passed
             passed += rows
@@ -295,8 +265,8 @@ async def _report_progress(found: Comparison, total: int, *, progress: bool) -> 
         for difference in found.unlisted[shown:]:
             print(difference, flush=True)
         shown = len(found.unlisted)
-        rate = found.sequences / (time.monotonic() - started)
-        line = f"{found.sequences}/{total} sequences, {rate:.0f}/s, {shown} unlisted"
+        rate = found.count / (time.monotonic() - started)
+        line = f"{found.count}/{total} sequences, {rate:.0f}/s, {shown} unlisted"
         print(line, file=sys.stderr)
 
 

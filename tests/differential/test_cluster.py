@@ -16,5 +16,5 @@ def test_answers_equal_those_of_kafka(tmp_path: Path) -> None:
     """C-01 to C-66."""
     require("java", "mvn")
     found = run(SEEDS, tmp_path)
-    assert found.scripts == len(SEEDS)
+    assert found.count == len(SEEDS)
     assert found.unlisted == [], "\n".join([*found.unlisted, found.summary()])
