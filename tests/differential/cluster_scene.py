@@ -277,7 +277,9 @@ class Scene:
             name, key, value = step.args["config"]
             if key == _MIN_ISR and answer.responses[0].error_code == 0:
                 self._cleared.add(self._memory.topic(name))
-                self._min_isr[self._memory.topic(name)] = int(value or 1)
+                # a smaller one counts for the high watermark from the next append on only
+                topic = self._memory.topic(name)
+                self._min_isr[topic] = max(self._min_isr.get(topic, 1), int(value or 1))
         elif step.api == "DeleteTopics":
             for name in step.args["topics"]:
                 self._min_isr.pop(self._memory.topic(name), None)
