@@ -38,6 +38,9 @@ def test_those_of_the_same_time_come_in_the_order_in_which_they_were_set() -> No
     for key in "cab":
         timers.set(key, 5)
     assert [timers.pop_due(5) for _ in range(3)] == ["c", "a", "b"]
+    for key, deadline_ms in (("a", 20), ("b", 10), ("a", 10)):
+        timers.set(key, deadline_ms)
+    assert [timers.pop_due(10) for _ in range(2)] == ["b", "a"]
 
 
 def test_memory_is_bounded_however_often_a_timer_is_moved() -> None:

@@ -1,10 +1,19 @@
-"""What a broker of each release offers."""
+"""What a broker of each release offers.
+
+Also tests: broker_lite.handler.table.
+"""
+
+import json
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from broker_lite.handler.offered import offered
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS
 from broker_lite.settings import DEFAULT_RELEASE, RELEASES
+
+GOLDEN: Final = Path(__file__).parents[1] / "vectors" / "api_versions.json"
 
 
 def test_p50_p56_old_messages_come_with_their_versions() -> None:
@@ -15,23 +24,14 @@ def test_p50_p56_old_messages_come_with_their_versions() -> None:
     assert [apis[key][1:3] for key in (0, 1)] == [(0, 2), (0, 2)]
 
 
-# as ApiVersions of a Kafka 4.3.1 tells them, but for keys that are not served here
-OFFERED_BY_4_3 = {
-    2: (1, 11),
-    8: (2, 10),
-    18: (0, 4),
-    19: (2, 7),
-    20: (1, 6),
-    28: (0, 5),
-    32: (1, 4),
-    35: (1, 5),
-    42: (0, 2),
-}
-
-
-def test_p56_by_default_it_is_what_4_3_offers() -> None:
+def test_p49_p56_by_default_it_is_what_4_3_offers() -> None:
+    """As ApiVersions of a Kafka 4.3.1 tells them, but for keys that are not served here."""
+    told = json.loads(GOLDEN.read_text("utf-8"))["apis"]
     apis = offered(DEFAULT_RELEASE)
-    assert {key: apis[key][1:3] for key in OFFERED_BY_4_3} == OFFERED_BY_4_3
+    assert apis.keys() == APIS.keys()
+    ours = {str(key): [api.min_version, api.max_version] for key, api in apis.items()}
+    assert ours.pop("0") == [3, 13]  # P-50: Kafka tells 0, but does not serve it
+    assert ours == {key: told[key] for key in ours}
 
 
 def test_p56_a_newer_release_offers_more_and_an_older_one_less() -> None:

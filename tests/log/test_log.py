@@ -33,6 +33,7 @@ from tests.log.logs import (
     validated,
     vector,
 )
+from tests.support.disk import Disk
 
 VECTOR_CONFIG = LogConfig(index_interval_bytes=100, segment_ms=FOREVER_MS)
 
@@ -353,3 +354,17 @@ def test_s32_v62_markers_count_as_messages(tmp_path: Path) -> None:
     assert log.flusher.recovery_point == 0
     end_transaction(log, 7, commit=True)
     assert log.flusher.recovery_point == 2
+
+
+def test_s32_a_log_that_is_offline_takes_no_batch(tmp_path: Path, disk: Disk) -> None:
+    """Also after the disk works again: nobody knows what of the log is on it."""
+    log = open_log(tmp_path)
+    append(log)
+    disk.refuse("fsync", "fdatasync")
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush()
+    disk.mend()
+    before = files(tmp_path)
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+    assert (log.log_end_offset, files(tmp_path)) == (1, before)

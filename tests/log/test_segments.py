@@ -42,6 +42,16 @@ def test_s31_an_empty_segment_of_the_same_base_is_replaced(tmp_path: Path) -> No
     assert log.segments.all[0].time_index.entry(0) == (T0, 0)
 
 
+def test_s18_s31_a_new_segment_has_a_snapshot_of_the_producers(tmp_path: Path) -> None:
+    """S-17: loading begins with the newest one."""
+    log = open_log(tmp_path)
+    append(log, producer=(7, 0, 0))
+    log.roll(NOW_MS)
+    snapshot = tmp_path / f"{1:020d}{SNAPSHOT_SUFFIX}"
+    assert snapshot.read_bytes() == log.producer_state.to_snapshot()
+    assert log.segments.snapshot_offset == 1
+
+
 def test_a_failed_roll_leaves_the_old_segment_active(tmp_path: Path) -> None:
     """V-72: the append is refused, the next one works when the reason is gone."""
     log = open_log(tmp_path, LogConfig(segment_bytes=100))

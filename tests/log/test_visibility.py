@@ -8,6 +8,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.read import read_log
 from broker_lite.log.replicas import Lag, Replicas
+from broker_lite.log.visibility import Visibility
 from broker_lite.record.control import EndTransactionMarker
 from tests.log.held import Outcome, held_log
 from tests.log.logs import (
@@ -105,6 +106,21 @@ def test_s32_without_anybody_who_flushes_the_append_does(tmp_path: Path, disk: D
     with pytest.raises(errors.KafkaStorageError):
         append(log)
     assert (log.high_watermark, log.flusher.offline_reason is None) == (1, False)
+
+
+def test_s32_only_an_error_of_the_disk_takes_a_log_offline(tmp_path: Path, disk: Disk) -> None:
+    """After any other error of a flush, the next append tries it again."""
+    log, flushes = held_log(tmp_path)
+    offline: list[Visibility] = []
+    flushes.commits.went_offline = offline.append
+    append(log)
+    log.visibility.flush_ended(1, errors.KafkaStorageError())
+    assert (offline, flushes.commits.failures) == ([], 1)
+    disk.refuse("fdatasync")
+    with pytest.raises(errors.KafkaStorageError) as caught:
+        log.flusher.flush_records(1)
+    log.visibility.flush_ended(1, caught.value)
+    assert (offline, flushes.commits.failures) == ([log.visibility], 2)
 
 
 @pytest.mark.parametrize("is_served", [True, False], ids=["served", "flushed-by-the-append"])

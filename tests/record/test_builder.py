@@ -51,6 +51,14 @@ def test_r_51_same_bytes_as_java(vector: dict[str, Any]) -> None:
     assert builder_for(vector).build().hex() == vector["hex"]
 
 
+def test_v20_a_batch_begins_at_offset_0_unless_another_is_given() -> None:
+    """A broker refuses any other base offset from a client."""
+    builder = BatchBuilder()
+    builder.append(1000, b"k", b"v")
+    batch = batch_of(builder.build())
+    assert (batch.base_offset, batch.last_offset) == (0, 0)
+
+
 @pytest.mark.parametrize("name", ["TV-14", "TV-15"])
 def test_r_51_zstd_same_records(name: str) -> None:
     batch = batch_of(builder_for(BATCHES[name]).build())

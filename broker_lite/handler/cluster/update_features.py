@@ -20,7 +20,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
 
-_NO_RESULTS_SINCE: Final = 2
 _NONE_MESSAGE: Final = "NONE"
 
 
@@ -50,12 +49,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         )
         if not body.validate_only:
             cluster.update_features(changed)
-        if request.api_version < _NO_RESULTS_SINCE:
-            result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
-            response.results = [
-                result(feature=update.name, error_message=_NONE_MESSAGE)
-                async for update in in_turns(updates)
-            ]
+        result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
+        response.results = [  # v2 leaves them out
+            result(feature=update.name, error_message=_NONE_MESSAGE)
+            async for update in in_turns(updates)
+        ]
     except BrokerError as error:
         response.error_code, response.error_message = error.code, error.message
     return encode(messages.UpdateFeaturesResponse, response, request)

@@ -1,7 +1,13 @@
+"""The settings of topics, as validator and log are told them.
+
+Also tests: broker_lite.log.config.
+"""
+
 import pytest
 
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
+from broker_lite.log.config import LogConfig
 from broker_lite.settings import Given, Settings
 
 
@@ -50,6 +56,10 @@ def test_what_the_validator_is_told(compression: str, codec: int | None, level: 
     assert told.is_compacted
     assert told.is_append_time
     assert configs.validation_config(changed) is told
+
+
+def test_s99_a_log_has_the_same_defaults_by_itself() -> None:
+    assert TopicConfigs(Settings()).log_config(topic()) == LogConfig()
 
 
 def test_what_a_log_is_told() -> None:

@@ -248,3 +248,15 @@ def test_g47_dropped_member_is_told_in_both_phases() -> None:
     assert driver.answers[token].error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert driver.group.roster.members == {}
     assert len(driver.timers) == 0
+
+
+def test_g34_nobody_waits_for_the_sync_of_a_dropped_member() -> None:
+    """One that asks for more memory than there is is dropped without a rebalance."""
+    driver, (first, second) = stable(2, held_bytes_max=100_000)
+    driver.join(first)
+    driver.join(second)
+    assert driver.group.state is COMPLETING
+    refused = driver.join(second, protocols=(("range", bytes(100_000)),))
+    assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert driver.sync(first, {first: b"all"}).error_code == NONE
+    assert (driver.group.state, driver.deadline_in_ms("sync")) == (STABLE, None)

@@ -83,3 +83,15 @@ def test_g39_protocols_that_all_know() -> None:
     group.remove("b")
     counts: dict[str, Any] = group._protocol_counts
     assert counts == {}
+
+
+def test_a_members_new_assignment_and_protocols_count_in_place_of_the_old_ones() -> None:
+    group = roster(member("a", "x"))
+    one, before = group.members["a"], group.held.count
+    group.set_assignment(one, bytes(100))
+    assert (one.assignment, group.held.count) == (bytes(100), before + 100)
+    group.set_protocols(one, [("x", bytes(50))])
+    group.set_assignment(one, bytes(30))
+    assert group.held.count == before + 80
+    group.remove("a")
+    assert group.held.count == 0

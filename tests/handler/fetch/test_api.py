@@ -266,6 +266,26 @@ def test_f13_f14_v94_a_transaction(handlers: Handlers) -> None:
     assert aborted(handlers.fetch(wanted(), isolation_level=0)[0]) is None
 
 
+@pytest.mark.parametrize("version", [4, 9])
+def test_f63_a_broker_of_today_gives_zstd_to_old_clients(handlers: Handlers, version: int) -> None:
+    handlers.create("z", compression_type="zstd")
+    handlers.produce(BATCH, topic="z")
+    assert handlers.fetch(wanted(), topic="z", version=version)[0].error_code == 0
+
+
+def test_f47_a_session_that_ended_keeps_no_partitions(handlers: Handlers) -> None:
+    session_id = handlers.now(
+        FETCH, 12, handlers.fetch_request(wanted(), session_epoch=0)
+    ).session_id
+    request = handlers.fetch_request(session_id=session_id, session_epoch=1)
+    assert handlers.now(FETCH, 12, request).error_code == 0
+    session = handlers.context.fetch_sessions.get(session_id)
+    assert session is not None
+    assert len(session.partitions) == 1
+    handlers.context.fetch_sessions.remove(session_id)
+    assert len(session.partitions) == 0
+
+
 def test_f21_f22_where_the_logs_part(handlers: Handlers) -> None:
     fill(handlers, 2)
     log = handlers.log()

@@ -7,6 +7,10 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from broker_lite.handler.fetch.long_poll import is_complete
+from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
+from broker_lite.handler.fetch.partition import FetchPartitions
+from broker_lite.handler.fetch.read import FetchTerms
 from broker_lite.record.control import EndTransactionMarker
 from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
 from tests.log.batches import batch, record
@@ -235,3 +239,25 @@ async def test_f31_a_session_waits_for_all_its_partitions(handlers: Handlers) ->
         lambda: handlers.produce(BATCH, partitions=[1]),
     )
     assert [(each.partition_index, size(each)) for each in answers] == [(1, SIZE)]
+
+
+async def test_p04_others_have_their_turn_while_many_partitions_are_looked_at(
+    handlers: Handlers,
+) -> None:
+    partitions = FetchPartitions()
+    for index in range(3 * PARTITIONS_AT_A_TIME):
+        partitions.want("unknown", wanted(index))
+    terms = FetchTerms(12, False, 0, LONG_MS, 1, 1000, 1)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(others)
+        assert not await is_complete(handlers.cluster, terms, partitions)
+        group.cancel_scope.cancel()
+    assert turns >= 3

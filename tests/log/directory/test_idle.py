@@ -26,12 +26,14 @@ def test_s50_the_oldest_segment_and_the_rest_as_one(tmp_path: Path) -> None:
 def test_s23_without_timestamps_the_files_age_counts(tmp_path: Path) -> None:
     for name in (".log", ".timeindex"):
         (tmp_path / (STEM + name)).touch()
-    os.utime(tmp_path / (STEM + ".log"), ns=(0, 7_000_000_000))
-    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, 7000),)
+    os.utime(tmp_path / (STEM + ".log"), ns=(0, T0 * 1_000_000))
+    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, T0),)
     (tmp_path / (STEM + ".timeindex")).unlink()
-    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, 7000),)
+    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, T0),)
     (tmp_path / (STEM + ".timeindex")).write_bytes(b"\xff" * 12)
-    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, 7000),)
+    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, T0),)
+    (tmp_path / (STEM + ".timeindex")).write_bytes(bytes(12))  # 0 is a timestamp
+    assert read_idle_segments(str(tmp_path)) == (IdleSegment(0, 0, 0),)
 
 
 def test_s41_what_was_to_be_deleted_before_the_stop_is_deleted(tmp_path: Path) -> None:

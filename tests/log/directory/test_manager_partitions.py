@@ -15,7 +15,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.read import read_log
 from tests.log.directory.test_manager import ID, OTHER_ID, opened, started
-from tests.log.logs import FOREVER_MS, NOW_MS, append, end_transaction, files
+from tests.log.logs import FOREVER_MS, NOW_MS, STEM, append, end_transaction, files
 
 
 def killed_and_opened(manager: LogManager) -> LogManager:
@@ -88,6 +88,16 @@ def test_s46_a_partition_that_is_only_read_has_no_files(tmp_path: Path, restart:
     again = started(tmp_path, 0)
     assert again.get("t", 0).log_end_offset == 1
     again.close()
+
+
+def test_s15_the_first_record_leaves_the_index_files_to_the_background(tmp_path: Path) -> None:
+    manager = started(tmp_path, 0)
+    append(manager.get("t", 0))
+    indexes = {f"{STEM}.index", f"{STEM}.timeindex"}
+    assert not indexes & files(tmp_path / "t-0").keys()
+    manager.chores.work()
+    assert indexes <= files(tmp_path / "t-0").keys()
+    manager.close()
 
 
 def test_s46_an_unused_log_that_is_rolled_or_ended_has_its_files_first(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from broker_lite.log.files.checkpoints import (
     parse_uuid,
     read_file,
     replace_file,
+    stored_offsets,
 )
 from tests.support.disk import Disk
 
@@ -180,6 +181,22 @@ def test_files(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(CorruptCheckpoint):
         read_file(path)
+
+
+def test_s70_a_missing_checkpoint_has_no_offsets_and_an_empty_one_is_damage(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "replication-offset-checkpoint"
+    assert stored_offsets(path) == {}
+    with pytest.raises(CorruptCheckpoint, match="missing"):
+        stored_offsets(path, is_due=True)
+    path.write_text("")
+    for is_due in (True, False):
+        with pytest.raises(CorruptCheckpoint, match="empty"):
+            stored_offsets(path, is_due=is_due)
+    path.write_text("0\n1\nt 0 7\n")
+    for is_due in (True, False):
+        assert stored_offsets(path, is_due=is_due) == {("t", 0): 7}
 
 
 def test_a_failed_write_leaves_the_old_content(tmp_path: Path) -> None:

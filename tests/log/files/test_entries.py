@@ -64,6 +64,14 @@ def test_r04_a_partial_entry(tmp_path: Path) -> None:
     assert read(tmp_path, entry(0x7FFFFFFF, 2, 17), 1000) == []
 
 
+def test_r04_nothing_is_read_for_an_entry_that_ends_behind_the_end(tmp_path: Path) -> None:
+    """A damaged length would ask for up to 2 GB of memory."""
+    content = ONE * 3 + ONE[:-1]
+    reading = Reading(tmp_path, content, 0, len(content))
+    assert len(reading.found()) == 3
+    assert reading.reads == [len(content)]
+
+
 @pytest.mark.parametrize("left", [0, 16, 17, 60])
 def test_r04_a_file_that_was_cut_meanwhile(tmp_path: Path, left: int) -> None:
     assert read(tmp_path, ONE + ONE[:left], 2 * len(ONE)) == [ONE]

@@ -1,6 +1,7 @@
 """F-15, S-54: open files are bounded, and a slice keeps its file open."""
 
 import os
+import resource
 from contextlib import suppress
 from pathlib import Path
 
@@ -87,6 +88,16 @@ def test_limits() -> None:
     with pytest.raises(ValueError, match="at least one"):
         FileCache(0)
     assert 16 <= FileCache().open_max <= 16384
+
+
+@pytest.mark.parametrize(("soft", "open_max"), [(64, 16), (400, 100)])
+def test_a_quarter_of_the_descriptors_is_for_the_cache(soft: int, open_max: int) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, limits[1]))
+    try:
+        assert FileCache().open_max == open_max
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_files_of_answers_that_are_not_sent_count(paths: list[str]) -> None:

@@ -40,6 +40,15 @@ def test_r04_a_length_below_the_minimum(tmp_path: Path) -> None:
     assert first_batch_size(file, 0) == SIZE
 
 
+@pytest.mark.parametrize("tail", [16, 17])
+def test_r04_the_end_is_seen_17_bytes_early(tmp_path: Path, tail: int) -> None:
+    """A length that is too small is no damage there."""
+    data = batch_bytes() + bytes(tail)
+    file = stored(tmp_path / "log", data)
+    assert len(list(walk(file, 0, len(data)))) == 1
+    assert find_batch(file, 0, len(data), 1) is None
+
+
 def test_r02_messages_of_old_formats_are_walked_over(tmp_path: Path) -> None:
     """Their offset is that of the last message, also at the end of the file."""
     data = LEGACY + batch_bytes() + LEGACY

@@ -32,6 +32,12 @@ def test_concatenated_members() -> None:
     assert len(read(bytes(batch.records_data))[0]) == 18
 
 
+def test_r_76_more_members_than_may_be_are_a_limit_and_no_damage() -> None:
+    found = decompress(1, MEMBER * 9, output_bytes_max=10**8, parts_max=3)
+    assert (found.failed, found.limit_exceeded) == (False, True)
+    assert bytes(found.data) == DATA * 3
+
+
 @pytest.mark.parametrize("size_bytes", [1, 2, 10, 18, 19, 200])
 def test_trailing_garbage_is_ignored(size_bytes: int) -> None:
     assert read(MEMBER + b"\xee" * size_bytes) == (DATA, False, False)

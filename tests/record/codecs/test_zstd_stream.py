@@ -60,7 +60,9 @@ def test_a_first_frame_must_be_complete() -> None:
         assert read(FRAME[:size_bytes])[1] is True
 
 
-@pytest.mark.parametrize("tail", [SKIPPABLE[:-1], FRAME[:3], FRAME[:-1]], ids=len)
+@pytest.mark.parametrize(
+    "tail", [SKIPPABLE[:-1], FRAME[:3], FRAME[:4], FRAME[:5], FRAME[:-1]], ids=len
+)
 def test_a_cut_frame_inside_the_last_piece_of_input_is_not_seen(tail: bytes) -> None:
     """Probed on the classes of Kafka 4.3.1, whose reader takes its input in pieces of 131075."""
     assert read(FRAME + tail)[1] is False
@@ -85,6 +87,12 @@ def test_data_before_a_broken_frame_counts() -> None:
     assert failed
     assert data.startswith(found)
     assert len(found) > 64 * 1024
+
+
+def test_r_81_more_frames_than_may_be_are_a_limit_and_no_damage() -> None:
+    found = decompress(4, FRAME * 9, output_bytes_max=10**8, parts_max=6)  # a frame and its block
+    assert (found.failed, found.limit_exceeded) == (False, True)
+    assert bytes(found.data) == DATA * 3
 
 
 def test_only_skippable_frames() -> None:
@@ -154,6 +162,17 @@ def test_r84_a_level_takes_memory_for_the_data(
     assert found.window_size == window_bytes
     assert (found.content_size, found.has_checksum) == (zstandard.CONTENTSIZE_UNKNOWN, False)
     assert read(frame) == (data, False, False)
+
+
+def test_r84_the_bound_counts_the_window_and_a_block_on_either_side() -> None:
+    data, window_bytes = os.urandom(1000) * 3000, 1 << 22
+    parameters = zstandard.ZstdCompressionParameters.from_level(22, source_size=len(data))
+    needed_bytes = parameters.estimated_compression_context_size() + window_bytes + (256 << 10)
+    windows = [
+        zstandard.get_frame_parameters(compress(data, 22, memory_bytes_max=bound)).window_size
+        for bound in (needed_bytes, needed_bytes - 1)
+    ]
+    assert windows == [window_bytes, window_bytes // 2]
 
 
 @pytest.mark.parametrize("memory_bytes_max", [0, 8 << 20, 64 << 20])

@@ -94,13 +94,14 @@ def test_a_record_follows_from_its_number(synthetic: ModuleType) -> None:
 
 
 def test_keys_and_values_begin_with_their_number(synthetic: ModuleType) -> None:
-    found = cells(source(synthetic, key_sizes=table(16), keys=table(0x2A)), 0xABC, 1)
+    number = 0xFEDCBA98
+    found = cells(source(synthetic, key_sizes=table(16), keys=table(0x76543210)), number, 1)
     ((timestamp, key, value),) = found
-    assert key == b"a200000000000000"
+    assert key == b"0123456700000000"
     assert value is not None
-    assert value[:16] == b"cba0000000000000"
+    assert value[:16] == b"89abcdef00000000"
     assert value[16:] in bytes(POOL) * 3
-    assert timestamp == T0 + 0xABC // 2
+    assert timestamp == T0 + number // 2
 
 
 @pytest.mark.parametrize("size_bytes", [0, 3, 16, 17, 5000])
