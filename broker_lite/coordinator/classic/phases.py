@@ -217,11 +217,15 @@ def _session_is_due(group: ClassicGroup, member_id: str, effects: Effects, now_m
 def _sync_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
     """Go on without the members that did not send SyncGroup in time.
 
+    The last of them may have been dropped meanwhile; then nothing happens.
+
     Rule: G-34 (GroupMetadataManager.expirePendingSync).
     """
-    for member_id in list(group.rebalance.pending_syncs):
+    missing = list(group.rebalance.pending_syncs)
+    for member_id in missing:
         group.drop_member(member_id, effects)
-    prepare_rebalance(group, effects, now_ms)
+    if missing:
+        prepare_rebalance(group, effects, now_ms)
 
 
 def loaded(group: ClassicGroup, effects: Effects, now_ms: int) -> None:

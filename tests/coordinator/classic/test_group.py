@@ -13,6 +13,7 @@ from tests.coordinator.classic.classic_driver import (
     COMPLETING,
     EMPTY,
     PREPARING,
+    REBALANCE_MS,
     SESSION_MS,
     STABLE,
     Driver,
@@ -260,3 +261,17 @@ def test_g34_nobody_waits_for_the_sync_of_a_dropped_member() -> None:
     assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
     assert driver.sync(first, {first: b"all"}).error_code == NONE
     assert (driver.group.state, driver.deadline_in_ms("sync")) == (STABLE, None)
+
+
+def test_g34_the_sync_of_a_dropped_member_is_not_missed() -> None:
+    driver, (first, second) = stable(2, held_bytes_max=100_000)
+    driver.join(first)
+    driver.join(second)
+    assert driver.sync(first, {first: b"all"}).error_code == NONE
+    refused = driver.join(second, protocols=(("range", bytes(100_000)),))
+    assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    for _ in range(12):
+        driver.heartbeat(first)
+        driver.advance(REBALANCE_MS // 10)
+    assert driver.group.state is STABLE
+    assert list(driver.group.roster.members) == [first]
