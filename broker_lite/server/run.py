@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
@@ -25,11 +26,11 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.control.replication.replica_manager import ReplicaManager
+from broker_lite.handler.table import load_handlers
 from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.server.addresses import addresses_by_node
 from broker_lite.server.commands import Commands
-from broker_lite.server.compaction import compact
 from broker_lite.server.descriptors import raise_descriptor_limit
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.server.leader_upkeep import keep_leaders
@@ -153,15 +154,12 @@ async def _live(
             group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
             group.start_soon(keep_leaders, cluster, clock)
-            group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
             timed = (*coordinators[:2], cluster.membership, replicas)
             group.start_soon(run_timers, timed, clock, coordinators.alarm)
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)
-            # a limiter of its own, so that it takes no thread that requests wait for
-            preload = partial(to_thread.run_sync, coordinators.groups.preload)
-            group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
+            group.start_soon(_go_on, cluster, clock, coordinators)
             order = await _next_order(site, clock, cluster, commands)
             if order is Order.STOP:
                 await nodes.stop_all()
@@ -174,6 +172,21 @@ async def _live(
         else:
             cluster.close(sync=site.durable)
     return order
+
+
+async def _go_on(cluster: Cluster, clock: Clock, coordinators: Coordinators) -> None:
+    """Import what the start did not wait for, and compact logs from then on."""
+    # a limiter of its own, so that it takes no thread that requests wait for
+    await to_thread.run_sync(_preload, coordinators, limiter=CapacityLimiter(1))
+    from broker_lite.server.compaction import compact
+
+    await compact(cluster.logs, lambda: cluster.settings, clock)
+
+
+def _preload(coordinators: Coordinators) -> None:
+    load_handlers()
+    coordinators.groups.preload()
+    import_module("broker_lite.server.compaction")
 
 
 async def _next_order(site: _Site, clock: Clock, cluster: Cluster, commands: Commands) -> Order:

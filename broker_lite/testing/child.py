@@ -15,6 +15,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.errors import KafkaStorageError, SettingsError
+from broker_lite.handler.table import load_handlers
 from broker_lite.server.run import serve
 from broker_lite.settings import Settings, load_settings, with_first_address, with_flag
 from broker_lite.settings.sources.broker_count import fit_brokers
@@ -29,6 +30,7 @@ _ORIGIN: Final = "settings"
 
 def warm_up(directory: Path) -> None:
     """Start a cluster without a server, to fill the caches that a start would fill."""
+    load_handlers()
     clock = Clock()
     data_dir = directory / "warm-up"
     cluster = Cluster.open(Settings(), data_dir, clock)
