@@ -16,8 +16,8 @@ from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.replicas import Lag
-from broker_lite.server.leader_upkeep import elect
 from broker_lite.server.nodes import Nodes, NodeState, WrongState
+from broker_lite.server.upkeep.leaders import elect
 
 Arguments = Mapping[str, object]
 

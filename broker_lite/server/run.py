@@ -32,14 +32,14 @@ from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.server.addresses import addresses_by_node
 from broker_lite.server.commands import Commands
 from broker_lite.server.descriptors import raise_descriptor_limit
-from broker_lite.server.group_commit import GroupCommit
-from broker_lite.server.leader_upkeep import keep_leaders
 from broker_lite.server.listener import ListenerAddress, Listeners
-from broker_lite.server.maintenance import check_retention, maintain
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import Order, Orders, Step
-from broker_lite.server.timers import run_timers
+from broker_lite.server.upkeep.group_commit import GroupCommit
+from broker_lite.server.upkeep.leaders import keep_leaders
+from broker_lite.server.upkeep.maintenance import check_retention, maintain
+from broker_lite.server.upkeep.timers import run_timers
 from broker_lite.settings import Settings
 
 logger = logging.getLogger("broker_lite.server")
@@ -178,7 +178,7 @@ async def _go_on(cluster: Cluster, clock: Clock, coordinators: Coordinators) -> 
     """Import what the start did not wait for, and compact logs from then on."""
     # a limiter of its own, so that it takes no thread that requests wait for
     await to_thread.run_sync(_preload, coordinators, limiter=CapacityLimiter(1))
-    from broker_lite.server.compaction import compact
+    from broker_lite.server.upkeep.compaction import compact
 
     await compact(cluster.logs, lambda: cluster.settings, clock)
 
@@ -186,7 +186,7 @@ async def _go_on(cluster: Cluster, clock: Clock, coordinators: Coordinators) -> 
 def _preload(coordinators: Coordinators) -> None:
     load_handlers()
     coordinators.groups.preload()
-    import_module("broker_lite.server.compaction")
+    import_module("broker_lite.server.upkeep.compaction")
 
 
 async def _next_order(site: _Site, clock: Clock, cluster: Cluster, commands: Commands) -> Order:

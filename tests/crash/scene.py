@@ -19,9 +19,9 @@ from broker_lite.log.log import Log
 from broker_lite.log.read import read_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
-from broker_lite.server.compaction import CleanerThread
-from broker_lite.server.maintenance import check_retention
-from broker_lite.server.pauses import Pauses
+from broker_lite.server.upkeep.compaction import CleanerThread
+from broker_lite.server.upkeep.maintenance import check_retention
+from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.wire import messages
 from tests.fuzz.full_disk import batches
 from tests.log.logs import content

@@ -28,7 +28,7 @@ from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.visibility import Visibility
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
-from broker_lite.server.group_commit import GroupCommit
+from broker_lite.server.upkeep.group_commit import GroupCommit
 from broker_lite.wire import messages
 from tests.log.logs import append
 from tests.support.coordinator_topics import make_offsets_topic

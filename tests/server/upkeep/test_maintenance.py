@@ -9,8 +9,8 @@ import pytest
 from broker_lite.control.clock import Clock
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.directory.manager import LogManager
-from broker_lite.server.maintenance import maintain, repeat
-from broker_lite.server.pauses import Pauses
+from broker_lite.server.upkeep.maintenance import maintain, repeat
+from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.settings import Given, Settings
 from tests.log.directory.test_retention import ID, config
 from tests.log.logs import append, segment_bases

@@ -15,7 +15,7 @@ from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
 from broker_lite.log.read import read_log
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.server.compaction import compact
+from broker_lite.server.upkeep.compaction import compact
 from broker_lite.settings import Given, Settings
 from tests.log.cleaner.cleaning import config, records_of, view
 from tests.log.directory.test_retention import ID

@@ -13,7 +13,7 @@ from broker_lite.errors import ErrorCode, KafkaStorageError
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
 from broker_lite.log.visibility import Commits
-from broker_lite.server.group_commit import GroupCommit
+from broker_lite.server.upkeep.group_commit import GroupCommit
 from tests.log.logs import FOREVER_MS, append, open_log
 from tests.support.disk import Disk
 

@@ -9,8 +9,8 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.coordinators.alarm import Alarm
-from broker_lite.server import timers
-from broker_lite.server.timers import run_timers
+from broker_lite.server.upkeep import timers
+from broker_lite.server.upkeep.timers import run_timers
 
 pytestmark = pytest.mark.anyio
 

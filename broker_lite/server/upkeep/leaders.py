@@ -12,8 +12,8 @@ from broker_lite.control.cluster.controller import Alteration
 from broker_lite.control.cluster.electing import preferred_elections, unclean_elections
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.handler.large import in_turns
-from broker_lite.server.maintenance import repeat
-from broker_lite.server.pauses import Pauses
+from broker_lite.server.upkeep.maintenance import repeat
+from broker_lite.server.upkeep.pauses import Pauses
 
 _Plan: TypeAlias = Callable[[Cluster, Topic, range], list[Alteration]]
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from broker_lite.control.clock import Clock
-from broker_lite.server.pauses import Pauses
+from broker_lite.server.upkeep.pauses import Pauses
 
 pytestmark = pytest.mark.anyio
 

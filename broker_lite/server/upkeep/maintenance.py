@@ -20,7 +20,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.upkeep import expire_producers, flush_due
-from broker_lite.server.pauses import Pauses
+from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.settings import Settings
 
 logger = logging.getLogger("broker_lite.server")

@@ -14,8 +14,8 @@ import pytest
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.electing import preferred_elections, unclean_elections
-from broker_lite.server import leader_upkeep
-from broker_lite.server.leader_upkeep import elect, keep_leaders
+from broker_lite.server.upkeep import leaders as upkeep
+from broker_lite.server.upkeep.leaders import elect, keep_leaders
 from broker_lite.settings import Given, Settings
 from tests.support.several_brokers import come_back, partition_of, place_topic
 
@@ -51,7 +51,7 @@ def leaders(cluster: Cluster, name: str = "t") -> list[int]:
 async def test_c41_preferred_replicas_lead_again(
     open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leader_upkeep, "_PARTITIONS_AT_A_TIME", 2)
+    monkeypatch.setattr(upkeep, "_PARTITIONS_AT_A_TIME", 2)
     cluster, _ = open_cluster()
     place_topic(cluster, "t", [1, 2], [2, 3], [3, 1], [2, 1], [3, 2])
     place_topic(cluster, "u", [2])
@@ -87,7 +87,7 @@ async def test_a_topic_that_is_deleted_meanwhile(
 ) -> None:
     cluster, _ = open_cluster()
     topic = place_topic(cluster, "t", [1, 2])
-    monkeypatch.setattr(leader_upkeep, "_slices", lambda *_: [(topic.topic_id, range(1))])
+    monkeypatch.setattr(upkeep, "_slices", lambda *_: [(topic.topic_id, range(1))])
     cluster.delete_topics([topic])
     await elect(cluster, preferred_elections)
     assert "t" not in cluster.topics

@@ -22,7 +22,7 @@ from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import CleaningStopped, Pace
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.files.txn_index import CorruptTransactionIndex
-from broker_lite.server.pauses import Pauses
+from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.settings import Settings
 
 logger = logging.getLogger("broker_lite.server")

@@ -1,0 +1,1 @@
+"""What a running broker does by itself: flush, delete, compact, elect leaders, run timers."""
