@@ -1,8 +1,6 @@
 """Members of groups while a replica of their partition is behind."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +10,6 @@ from tests.control.group_node import error_of
 from tests.control.lagging_trio import LaggingTrio, begun, refused
 
 TIMEOUT_MS = 5000
-
-
-@pytest.fixture
-def trio(tmp_path: Path) -> Iterator[LaggingTrio]:
-    trio = LaggingTrio(tmp_path / "data")
-    yield trio
-    trio.cluster.close(sync=False)
 
 
 def test_c72_a_heartbeat_waits_for_the_records_before_it(trio: LaggingTrio) -> None:

@@ -1,7 +1,6 @@
 """Answers of the group coordinator while a replica of its partition is behind."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,6 @@ from tests.control.group_node import error_of
 from tests.control.lagging_trio import LaggingTrio, begun, refused
 
 TIMEOUT_MS = 5000
-
-
-@pytest.fixture
-def trio(tmp_path: Path) -> Iterator[LaggingTrio]:
-    trio = LaggingTrio(tmp_path / "data")
-    yield trio
-    trio.cluster.close(sync=False)
 
 
 def test_c72_a_commit_is_answered_when_the_replicas_have_it(trio: LaggingTrio) -> None:
