@@ -171,11 +171,3 @@ class Scene:
         name = topic or self.topic
         to = self.leader(partition, name) % len(self.cluster.brokers) + 1
         self.cluster.move_leader(name, partition, to=to)
-
-
-def state_partition(key: str, partitions: int) -> int:
-    """The partition of a state topic that has a group or a transactional id (Kafka's Utils.abs)."""
-    code = 0
-    for letter in key:
-        code = (31 * code + ord(letter)) & 0xFFFFFFFF
-    return (code & 0x7FFFFFFF) % partitions

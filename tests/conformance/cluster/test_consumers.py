@@ -6,8 +6,9 @@ from itertools import count
 
 import pytest
 
+from broker_lite.coordinator.placement import partition_of
 from tests.conformance.cluster.conftest import STATE_PARTITIONS
-from tests.conformance.cluster.scene import OFFSETS, Scene, clients, state_partition
+from tests.conformance.cluster.scene import OFFSETS, Scene, clients
 from tests.conformance.feeder import PARTITIONS, Feeder
 from tests.conformance.group import Group, committed_offsets
 from tests.conformance.program import Program
@@ -70,7 +71,7 @@ def test_a_group_reads_on_during_a_rolling_restart(scene: Scene) -> None:
 def test_the_coordinator_moves_between_commits(scene: Scene) -> None:
     with fed_group(scene) as (group, _):
         start(scene, group)
-        state = state_partition(group.name, STATE_PARTITIONS)
+        state = partition_of(group.name, STATE_PARTITIONS)
         for _ in range(3):
             scene.move(state, OFFSETS)
             commits_go_on(scene, group)
@@ -80,7 +81,7 @@ def test_the_coordinator_moves_between_commits(scene: Scene) -> None:
 def test_a_member_joins_while_the_coordinator_crashes(scene: Scene) -> None:
     with fed_group(scene) as (group, _):
         first = start(scene, group)
-        coordinator = scene.leader(state_partition(group.name, STATE_PARTITIONS), OFFSETS)
+        coordinator = scene.leader(partition_of(group.name, STATE_PARTITIONS), OFFSETS)
         second = group.join("b")
         scene.cluster.brokers[coordinator].down()
         group.settle(first, second)

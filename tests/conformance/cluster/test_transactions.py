@@ -2,15 +2,16 @@
 
 import pytest
 
+from broker_lite.coordinator.placement import partition_of
 from tests.conformance.clients import RANGE
 from tests.conformance.cluster.conftest import STATE_PARTITIONS
 from tests.conformance.cluster.scene import (
     LONG_MS,
+    OFFSETS,
     PARTITIONS,
     TRANSACTIONS,
     Scene,
     clients,
-    state_partition,
 )
 from tests.conformance.feeder import PARTITIONS as FED
 from tests.conformance.feeder import Feeder, create_topic
@@ -65,7 +66,7 @@ def test_the_coordinator_moves_in_a_transaction(scene: Scene) -> None:
     scene.create()
     writer = scene.transactor()
     transact(writer, "before")
-    state = state_partition(scene.topic, STATE_PARTITIONS)
+    state = partition_of(scene.topic, STATE_PARTITIONS)
     for end in ("commit", "abort"):
         writer.do("begin")
         writer.do("send", 0, end)
@@ -87,7 +88,7 @@ def test_the_coordinator_crashes_in_a_transaction(scene: Scene) -> None:
     writer.do("begin")
     for partition in range(PARTITIONS):
         writer.do("send", partition, "open")
-    state = state_partition(scene.topic, STATE_PARTITIONS)
+    state = partition_of(scene.topic, STATE_PARTITIONS)
     crashed = scene.cluster.brokers[scene.leader(state, TRANSACTIONS)]
     crashed.down()
     writer.do("commit")
@@ -124,9 +125,7 @@ def committed_of_first(scene: Scene) -> list[str]:
     return [(each.value or b"").decode() for each in found if each.partition == 0]
 
 
-# Not done: with librdkafka, one run in two hangs after a crash, with its transaction Ongoing and no
-# request under way. Whether it does so at three Kafkas, too, is not known yet.
-@clients("aiokafka", "java", "franz")
+@clients("confluent", "aiokafka", "java", "franz")
 def test_moved_once_while_a_broker_crashes(scene: Scene) -> None:
     bootstrap = scene.cluster.bootstrap
     output = f"output-{scene.topic}"
@@ -138,15 +137,34 @@ def test_moved_once_while_a_broker_crashes(scene: Scene) -> None:
         options = {"transactional_id": scene.topic, "timeout_ms": LONG_MS}
         mover = group.join("transform", "transform", **options)
         group.settle(mover)
-        scene.programs.wait_until(lambda: bool(mover.of_kind("moved")), "records are moved")
-        for broker in scene.cluster.brokers.values():
+        goes_on(scene, mover)
+        for node_id, broker in scene.cluster.brokers.items():
+            if scene.client.name == "confluent":
+                spare_the_coordinator(scene, group, mover, node_id)
             broker.down()
-            before = len(mover.of_kind("moved"))
-            scene.programs.wait_until(
-                lambda before=before: len(mover.of_kind("moved")) > before + 1, "records are moved"
-            )
+            goes_on(scene, mover)
             broker.up()
             scene.cluster.elect_preferred()
         ends = group.finish(feeder)
     wanted = [f"{p}:{offset}" for p in range(FED) for offset in range(ends[p])]
     assert visible_values(bootstrap, output) == wanted
+
+
+def goes_on(scene: Scene, mover: Program) -> None:
+    """Wait until two more transactions have moved records, of which one began after the call."""
+    before = len(mover.of_kind("moved"))
+    scene.programs.wait_until(lambda: len(mover.of_kind("moved")) > before + 1, "records are moved")
+
+
+def spare_the_coordinator(scene: Scene, group: Group, mover: Program, node_id: int) -> None:
+    """Let another broker coordinate the group, and let the client learn of it.
+
+    librdkafka 2.16 forgets a broker that is missing in Metadata, but not as the
+    coordinator of the group whose offsets it commits: it waits for that broker for good, whatever
+    its time-out (confluentinc/librdkafka#5511 and #5456). It does so at three Kafkas, too.
+    """
+    goes_on(scene, mover)
+    partition = partition_of(group.name, STATE_PARTITIONS)
+    if scene.leader(partition, OFFSETS) == node_id:
+        scene.move(partition, OFFSETS)
+        goes_on(scene, mover)
