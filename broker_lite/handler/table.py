@@ -14,9 +14,7 @@ from typing import Final
 from broker_lite.handler import api_versions
 from broker_lite.handler.context import Api, Handler, HandlerContext, Parts, Request
 from broker_lite.handler.fetch import api as fetch
-from broker_lite.handler.log_offsets import list_offsets
 from broker_lite.handler.produce import api as produce
-from broker_lite.handler.topics import metadata
 
 __all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MIN_VERSIONS", "Api", "load_handlers"]
 
@@ -51,8 +49,8 @@ def _later(module: str, name: str = "handle") -> Handler:
 APIS: Final[Mapping[int, Api]] = {
     0: Api("Produce", 3, 13, 9, produce.handle),
     1: Api("Fetch", 4, 18, 12, fetch.handle),
-    2: Api("ListOffsets", 0, 11, 6, list_offsets.handle),
-    3: Api("Metadata", 0, 13, 9, metadata.handle),
+    2: Api("ListOffsets", 0, 11, 6, _later("log_offsets.list_offsets")),
+    3: Api("Metadata", 0, 13, 9, _later("topics.metadata")),
     8: Api("OffsetCommit", 2, 10, 8, _later("groups.offset_commits", "handle_commit")),
     9: Api("OffsetFetch", 1, 10, 6, _later("groups.offset_commits", "handle_fetch")),
     10: Api("FindCoordinator", 0, 6, 3, _later("cluster.find_coordinator")),

@@ -9,7 +9,7 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from importlib import import_module
@@ -30,7 +30,6 @@ from broker_lite.handler.table import load_handlers
 from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.server.addresses import addresses_by_node
-from broker_lite.server.commands import Commands
 from broker_lite.server.descriptors import raise_descriptor_limit
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node_maker import NodeMaker
@@ -138,7 +137,7 @@ async def _live(
         cluster.membership.due_at = coordinators.alarm.due_at
         replicas = ReplicaManager(cluster, clock)
         nodes = _nodes(site, cluster, coordinators, clock, replicas)
-        commands = Commands(cluster, nodes, replicas)
+        carry_out = partial(_carry_out, cluster, nodes, replicas)
         address = nodes.open()
         if ready is not None:
             # The objects of the start stay alive, so a full collection need not look at them.
@@ -148,7 +147,7 @@ async def _live(
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
-            order = await _next_order(site, clock, cluster, commands)
+            order = await _next_order(site, clock, cluster, carry_out)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
@@ -160,7 +159,7 @@ async def _live(
                 ready(address)
             site.orders.tell_ready(address)
             group.start_soon(_go_on, cluster, clock, coordinators)
-            order = await _next_order(site, clock, cluster, commands)
+            order = await _next_order(site, clock, cluster, carry_out)
             if order is Order.STOP:
                 await nodes.stop_all()
             group.cancel_scope.cancel()
@@ -189,7 +188,12 @@ def _preload(coordinators: Coordinators) -> None:
     import_module("broker_lite.server.upkeep.compaction")
 
 
-async def _next_order(site: _Site, clock: Clock, cluster: Cluster, commands: Commands) -> Order:
+async def _next_order(
+    site: _Site,
+    clock: Clock,
+    cluster: Cluster,
+    carry_out: Callable[[bytes], Awaitable[Mapping[str, object]]],
+) -> Order:
     """Wait for the order that ends this life; other orders are carried out meanwhile."""
     while not isinstance(order := await site.orders.next(), Order):
         if isinstance(order, Step):
@@ -197,8 +201,17 @@ async def _next_order(site: _Site, clock: Clock, cluster: Cluster, commands: Com
             await check_retention(cluster.logs)
             site.orders.tell_stepped()
         else:
-            site.orders.tell_result(await commands.carry_out(order.text))
+            site.orders.tell_result(await carry_out(order.text))
     return order
+
+
+async def _carry_out(
+    cluster: Cluster, nodes: Nodes, replicas: ReplicaManager, text: bytes
+) -> Mapping[str, object]:
+    """Carry out a command; only brokers in tests get any, so the start does not import them."""
+    from broker_lite.server.commands import Commands
+
+    return await Commands(cluster, nodes, replicas).carry_out(text)
 
 
 def _nodes(

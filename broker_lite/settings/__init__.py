@@ -5,13 +5,6 @@ broker), TopicConfig (of a topic), Listener objects, the entries of DescribeConf
 for people. The room opens no socket, starts nothing and keeps no state.
 """
 
-from broker_lite.settings.configs.describe import (
-    ConfigEntry,
-    ConfigSynonym,
-    describe_broker,
-    describe_cluster_default,
-    describe_topic,
-)
 from broker_lite.settings.configs.dynamic import with_dynamic_broker_configs
 from broker_lite.settings.configs.topic_config import (
     TopicConfig,
@@ -44,9 +37,7 @@ __all__ = [
     "RELEASES",
     "SETTINGS",
     "TOPIC_SETTINGS",
-    "ConfigEntry",
     "ConfigSource",
-    "ConfigSynonym",
     "ConfigType",
     "Given",
     "InvalidValue",
@@ -55,9 +46,6 @@ __all__ = [
     "Setting",
     "Settings",
     "TopicConfig",
-    "describe_broker",
-    "describe_cluster_default",
-    "describe_topic",
     "find_broker_setting",
     "is_list",
     "join_address",

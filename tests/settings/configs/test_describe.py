@@ -4,12 +4,9 @@ from typing import Any
 
 import pytest
 
-from broker_lite.settings import (
-    BROKER_SETTINGS,
-    TOPIC_SETTINGS,
+from broker_lite.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Given, Settings
+from broker_lite.settings.configs.describe import (
     ConfigEntry,
-    Given,
-    Settings,
     describe_broker,
     describe_cluster_default,
     describe_topic,
