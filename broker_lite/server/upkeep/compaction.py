@@ -8,7 +8,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -18,12 +18,14 @@ from broker_lite.control.clock import Clock
 from broker_lite.errors import BrokerError
 from broker_lite.log.cleaner.cleaner import Cleaner
 from broker_lite.log.cleaner.eligibility import Cleanable
-from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import CleaningStopped, Pace
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.files.txn_index import CorruptTransactionIndex
 from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.settings import Settings
+
+if TYPE_CHECKING:
+    from broker_lite.log.cleaner.offset_map import MapLimits
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -166,8 +168,10 @@ class CleanerThread:
         # It has its own limiter, because a long cleaning must not take threads from other work.
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
-    def _limits(self) -> MapLimits:
+    def _limits(self) -> "MapLimits":
         """See: S-82 (LogCleaner.cleanerConfig)."""
+        from broker_lite.log.cleaner.offset_map import MapLimits
+
         settings = self._get_settings()
         size_bytes = settings.log_cleaner_dedupe_buffer_size // max(settings.log_cleaner_threads, 1)
         return MapLimits(size_bytes, settings.log_cleaner_io_buffer_load_factor)
