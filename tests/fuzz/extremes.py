@@ -56,6 +56,7 @@ CLASSIC: Final = "classic"
 METADATA: Final = 3
 DELETE_TOPICS: Final = 20
 CREATE_PARTITIONS: Final = 37
+UNSUPPORTED_VERSION: Final = 35
 API_VERSIONS: Final = 18
 _CLEAR_PEAK: Final = "5"
 
@@ -253,6 +254,8 @@ def how_answered(frame: bytes, answer: bytes) -> str:
     position = 5 if is_flexible and api_key != API_VERSIONS else 4
     if int.from_bytes(answer[:4], "big") != correlation_id:
         return "garbled"
+    if api_key == API_VERSIONS and int.from_bytes(answer[4:6], "big") == UNSUPPORTED_VERSION:
+        version = 0  # P-10
     try:
         _, position = response.decode(answer, version, position)
     except DecodeError:
