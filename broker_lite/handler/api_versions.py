@@ -37,6 +37,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.ApiVersionsRequest, request)
     error = _check(context, body, request.api_version)
+    if request.api_version >= _NAME_SINCE and error is not ErrorCode.INVALID_REQUEST:
+        context.software = f"{body.client_software_name} {body.client_software_version}"
     if error is not ErrorCode.NONE:
         refusal = messages.ApiVersionsResponse(error_code=int(error))
         return encode(messages.ApiVersionsResponse, refusal, request)

@@ -9,7 +9,7 @@ If the client goes away while its handler waits, the handler is cancelled. Work 
 finished all the same is shielded (anyio.CancelScope(shield=True)).
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from broker_lite.protocol.framing import Request
@@ -33,9 +33,12 @@ __all__ = [
     "Handler",
     "HandlerContext",
     "Hook",
+    "Hooks",
     "ListenerInfo",
     "Parts",
     "Request",
+    "Wire",
+    "WireAnswer",
 ]
 
 Parts: TypeAlias = list["bytes | FileSlice"]
@@ -65,17 +68,53 @@ class Api(NamedTuple):
     handle: Handler
 
 
+class WireAnswer(list["bytes | FileSlice"]):
+    """An answer that leaves in another way than as one frame, because of a fault.
+
+    `leave` sends it, with all its frames, and may raise CloseConnection. Its list is empty.
+    """
+
+    def __init__(self, leave: "Callable[[Wire], Awaitable[None]]") -> None:
+        super().__init__()
+        self.leave = leave
+
+
+class Wire(Protocol):
+    """The way from this broker to a client, byte by byte; see WireAnswer."""
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes as they are.
+
+        Raises:
+            OSError: the connection is lost.
+        """
+
+    def reset(self) -> None:
+        """Let the close of the connection be a reset (RST), which loses what was not yet read."""
+
+
 class Hook(Protocol):
-    """A function that is called around every handler call: faults, the request journal.
+    """A function that is called around the handler of an API: faults, the request journal.
 
     It may await `handle(context, request)`, or answer without the handler. It returns the parts
-    that are sent.
+    that are sent, or a WireAnswer.
     """
 
     def __call__(
         self, context: "HandlerContext", request: Request, handle: Handler, /
     ) -> Awaitable[Parts | None]:
         """Answer the request, by calling the handler or without it."""
+
+
+class Hooks(dict[int, Hook]):
+    """Hooks by API key.
+
+    Attributes:
+        may_wait: whether one may wait for longer than its handler. No answer is kept back then to
+            leave together with the next one.
+    """
+
+    may_wait = False
 
 
 class ListenerInfo(NamedTuple):
@@ -104,8 +143,10 @@ class HandlerContext:
 
     `node_id` is the broker that the client talks to. `sibling` finds the listener of the same name
     of another broker of this process, as this client sees it; None where there is none.
-    `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
-    it may be changed while connections are open, and it is empty if there are no hooks.
+    `apis` is the table as offered on this listener (P-56). `hooks` are the process's hooks by API
+    key: they may change while connections are open, and mostly there are none.
+    `connection_id` counts the connections of the process from 1 on. `software` is the name and the
+    version of the client's software, as its ApiVersions request told them (KIP-511).
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
@@ -119,6 +160,7 @@ class HandlerContext:
         "client_log",
         "clock",
         "cluster",
+        "connection_id",
         "fetch_sessions",
         "groups",
         "has_waited",
@@ -129,6 +171,7 @@ class HandlerContext:
         "node_id",
         "settings",
         "sibling",
+        "software",
         "stop",
         "transactions",
     )
@@ -148,7 +191,8 @@ class HandlerContext:
         client_address: tuple[str, int],
         fetch_sessions: "FetchSessionCache",
         lane: "Lane",
-        hooks: Sequence[Hook] = (),
+        hooks: Hooks | None = None,
+        connection_id: int = 0,
         node_id: int | None = None,
         sibling: Callable[[int], ListenerInfo | None] | None = None,
     ) -> None:
@@ -164,9 +208,11 @@ class HandlerContext:
         self.client_address = client_address
         self.fetch_sessions = fetch_sessions
         self.lane = lane
-        self.hooks = hooks
+        self.hooks = Hooks() if hooks is None else hooks
         self.node_id = cluster.node_id if node_id is None else node_id
         self.sibling = sibling
+        self.connection_id = connection_id
+        self.software = ""
         self.has_waited = False
         self.stop = Stop()
 

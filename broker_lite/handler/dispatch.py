@@ -1,7 +1,7 @@
 """Find the handler of a request in the table and call it.
 
-Faults and the request journal use the one hook point here: `context.hooks`, which are called around
-the handler.
+Faults and the request journal use the one hook point here: `context.hooks`, which has the hook of
+an API under its key. It is called around the handler.
 
 Rule: E-07.
 """
@@ -16,7 +16,6 @@ from broker_lite.handler.context import (
     CloseConnection,
     Handler,
     HandlerContext,
-    Hook,
     Parts,
     Request,
 )
@@ -50,21 +49,10 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
         if len(request.body) > LARGE_BYTES:
             handle = partial(handle_large, handle)
     if context.hooks:
-        handle = _hooked(context, handle)
+        hook = context.hooks.get(request.api_key)
+        if hook is not None:
+            return hook(context, request, handle)
     return handle(context, request)
-
-
-def _hooked(context: HandlerContext, handle: Handler) -> Handler:
-    """Return the handler wrapped in all hooks, the first hook outermost."""
-    for hook in reversed(context.hooks):
-        handle = partial(_through_hook, hook, handle)
-    return handle
-
-
-def _through_hook(
-    hook: Hook, handle: Handler, context: HandlerContext, request: Request
-) -> Awaitable[Parts | None]:
-    return hook(context, request, handle)
 
 
 async def _unsupported(context: HandlerContext, request: Request) -> Parts | None:

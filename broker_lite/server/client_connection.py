@@ -7,6 +7,7 @@ switch.
 
 import logging
 import socket
+import struct
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +16,7 @@ from typing import Final
 from anyio import CancelScope, Event
 from anyio.lowlevel import checkpoint
 
-from broker_lite.handler.context import CloseConnection, HandlerContext, Parts
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, WireAnswer
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
 from broker_lite.server.resets import Resets
@@ -72,6 +73,11 @@ class ClientConnection:
         self._loop = loop
         self._unsent = unsent
         self._stream = Stream(sock, framing, loop, self._abandon, resets)
+
+    @property
+    def context(self) -> HandlerContext:
+        """What its handlers know."""
+        return self._context
 
     @property
     def client_ip(self) -> str:
@@ -204,10 +210,10 @@ class ClientConnection:
             stream.handling = False
             if self.paused is not None:
                 await self.paused.wait()
-            if body is not None:
-                outgoing = self._send(
-                    request, body, more=not context.has_waited and framing.has_whole_produce()
-                )
+            if body is not None and not (context.hooks and await self._has_left(body)):
+                may_wait = context.has_waited or (context.hooks and context.hooks.may_wait)
+                more = not may_wait and framing.has_whole_produce()
+                outgoing = self._send(request, body, more=more)
                 if outgoing is not None:
                     await self._send_rest(outgoing)
                 # A connection that waits must not keep files open or buffers alive.
@@ -230,6 +236,29 @@ class ClientConnection:
             self._held = first
             return None
         return send_now(self._sock, parts)
+
+    async def _has_left(self, body: Parts) -> bool:
+        """Let a fault send its answer in its own way; return False if the answer is a usual one."""
+        if not isinstance(body, WireAnswer):
+            return False
+        if self._held:
+            await self._send_held()
+        await body.leave(self)
+        return True
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes as they are, for a fault; see handler.context.Wire.
+
+        Raises:
+            OSError: the connection is lost.
+        """
+        outgoing = send_now(self._sock, [data])
+        if outgoing is not None:
+            await self._stream.send_rest(outgoing)
+
+    def reset(self) -> None:
+        """Let the close of the connection be a reset; see handler.context.Wire."""
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     async def _send_held(self) -> None:
         """Send the answers that were kept back, if no further request has an answer."""

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, Protocol, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -28,6 +28,9 @@ logger = logging.getLogger("broker_lite.server")
 _GRACE_S: Final = 0.3
 _SWEEP_INTERVAL_MS_MIN: Final = 20
 _SWEEP_INTERVAL_MS_MAX: Final = 5_000
+
+
+Gate: TypeAlias = Callable[[socket.socket, tuple[str, int], ListenerInfo], bool]
 
 
 class ContextFactory(Protocol):
@@ -56,6 +59,7 @@ class Node:
         clock: Clock,
         client_log: RateLimitedLog,
         shares: ClientShares,
+        gate: Gate | None = None,
     ) -> None:
         """Make a node; run() accepts clients.
 
@@ -67,6 +71,7 @@ class Node:
             clock: measures idle time.
             client_log: takes the lines that clients can cause; the node has its counts written.
             shares: what the clients of all nodes of the process share.
+            gate: asked for each accepted client; it keeps the socket where it returns False.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
@@ -77,6 +82,7 @@ class Node:
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
         self._shares = shares
+        self._gate = gate
         shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
         self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
@@ -92,6 +98,11 @@ class Node:
     def connection_count(self) -> int:
         """The number of connected clients."""
         return len(self._connections)
+
+    @property
+    def connections(self) -> Collection[ClientConnection]:
+        """The connections of its clients; a live view."""
+        return self._connections
 
     def stop(self) -> None:
         """Make run() end: accept no more clients, let requests in progress end, close.
@@ -172,6 +183,8 @@ class Node:
 
         See: P-12.
         """
+        if self._gate is not None and not self._gate(sock, address, info):
+            return
         limits = self._get_limits()
         if self._group is None or self._resets is None or self._is_one_too_many(address[0], limits):
             key = "too many connections", address[0]

@@ -6,7 +6,7 @@ from functools import partial
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
-from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
+from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
@@ -18,6 +18,7 @@ from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.limits import CurrentLimits, limits_of
 from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
+from broker_lite.server.seams import Seams
 
 FindListener = Callable[[int, str], ListenerInfo | None]
 """Finds the listener of a node by the node's id and the listener's name."""
@@ -30,14 +31,18 @@ class NodeMaker:
         find_listener: finds the listeners of other nodes; set before the first client comes.
     """
 
-    def __init__(self, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> None:
+    def __init__(
+        self, cluster: Cluster, coordinators: Coordinators, clock: Clock, seams: Seams
+    ) -> None:
         """Make what the nodes share.
 
         Args:
             cluster: open.
             coordinators: of the cluster.
             clock: the cluster's.
+            seams: where the test bench may take part.
         """
+        self._seams = seams
         self._cluster = cluster
         self._coordinators = coordinators
         self._clock = clock
@@ -54,7 +59,6 @@ class NodeMaker:
         get_settings = partial(cluster.settings_of, node_id)
         apis = offered(get_settings().emulate)
         fetch_sessions = self._fetch_sessions()
-        hooks: list[Hook] = []
 
         def make_context(
             *,
@@ -76,7 +80,8 @@ class NodeMaker:
                 client_address=client_address,
                 fetch_sessions=fetch_sessions,
                 lane=self._lane,
-                hooks=hooks,
+                hooks=self._seams.hooks,
+                connection_id=self._seams.next_connection_id(),
                 node_id=node_id,
                 sibling=self._sibling_of(client_host, listener.name),
             )
@@ -89,6 +94,7 @@ class NodeMaker:
             clock=self._clock,
             client_log=self._client_log,
             shares=self._shares,
+            gate=partial(self._seams.admits, node_id),
         )
 
     def _fetch_sessions(self) -> FetchSessionCache:

@@ -35,6 +35,7 @@ from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import Order, Orders, Step
+from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
 from broker_lite.server.upkeep.leaders import keep_leaders
 from broker_lite.server.upkeep.maintenance import check_retention, maintain
@@ -54,6 +55,7 @@ class _Site(NamedTuple):
     listeners: Mapping[int, Listeners]
     orders: Orders
     durable: bool
+    seams: Seams
 
 
 def serve(
@@ -63,6 +65,7 @@ def serve(
     ready: Callable[[str], None],
     durable: bool = True,
     orders: int | None = None,
+    seams: Seams | None = None,
 ) -> int:
     """Run a broker until SIGTERM or SIGINT, or until it is ordered to stop.
 
@@ -73,6 +76,7 @@ def serve(
             separated by commas.
         durable: make everything durable at the end; not worth its time for a temporary directory.
         orders: descriptor of a connected stream socket, closed at the end; see the orders module.
+        seams: where a test bench takes part; none by default.
 
     Returns:
         The exit code: 0.
@@ -84,7 +88,7 @@ def serve(
     See: P-16.
     """
     raise_descriptor_limit()
-    main = partial(_serve, settings, data_dir, ready, durable, orders)
+    main = partial(_serve, settings, data_dir, ready, durable, orders, seams or Seams())
     return anyio.run(main, backend="asyncio", backend_options={"use_uvloop": True})
 
 
@@ -94,13 +98,14 @@ async def _serve(
     ready: Callable[[str], None],
     durable: bool,
     orders_fd: int | None,
+    seams: Seams,
 ) -> int:
     addresses = addresses_by_node(settings)
     # each may hold a decompressed batch, twice while it is put together
     current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
     with Orders(orders_fd) as orders, ExitStack() as stack:
         listeners = {node_id: stack.enter_context(closing(Listeners())) for node_id in addresses}
-        site = _Site(settings, addresses, listeners, orders, durable)
+        site = _Site(settings, addresses, listeners, orders, durable, seams)
         clock = Clock()
         with stop_signals(orders) as is_told:
             try:
@@ -221,7 +226,7 @@ def _nodes(
     clock: Clock,
     replicas: ReplicaManager,
 ) -> Nodes:
-    maker = NodeMaker(cluster, coordinators, clock)
+    maker = NodeMaker(cluster, coordinators, clock, site.seams)
     nodes = Nodes(
         site.listeners,
         addresses=site.addresses,

@@ -3,11 +3,12 @@
 Made by python -m tests.tidy.generate; messages.py says what it is at run time.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Generic, TypeVar, dataclass_transform, overload
 
 from broker_lite.wire.codegen import Layout
 from broker_lite.wire.primitives import Buffer
+from broker_lite.wire.schema import Field
 from broker_lite.wire.structs import Struct
 
 _M = TypeVar("_M", bound=Struct)
@@ -52,6 +53,8 @@ class MessageType(type):
     ) -> Generator[bytes, None, None]: ...
     @overload
     def encode_slices(self, value: Struct, version: int) -> Generator[bytes, None, None]: ...
+    @property
+    def structs(self) -> Mapping[str, tuple[Field, ...]]: ...
     def layout(self, version: int) -> Layout | None: ...
 
 def message(name: str) -> MessageType: ...

@@ -72,6 +72,7 @@ class Field:
     flexible: Versions | None  # None: the same as the message
     ignorable: bool
     default: Default  # () for a struct or array that is not None
+    entity: str | None  # what the value names: topicName, groupId, transactionalId, brokerId, ...
 
     @property
     def is_struct(self) -> bool:
@@ -189,6 +190,7 @@ def _parse_field(field: Mapping[str, Any]) -> Field:
         flexible=Versions.parse(field["flexibleVersions"]) if "flexibleVersions" in field else None,
         ignorable=field.get("ignorable", False),
         default=_parse_default(field, element_type, is_array),
+        entity=field.get("entityType"),
     )
 
 

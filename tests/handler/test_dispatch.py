@@ -3,7 +3,6 @@
 Also tests: broker_lite.handler.context, broker_lite.handler.table.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from broker_lite.handler.context import (
     CloseConnection,
     Handler,
     HandlerContext,
-    Hook,
+    Hooks,
     ListenerInfo,
     Parts,
     Request,
@@ -33,7 +32,7 @@ TABLE = {
 }
 
 
-def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerContext:
+def context_of(apis: dict[int, Api], hooks: Hooks | None = None) -> HandlerContext:
     anything: Any = None
     return HandlerContext(
         cluster=anything,
@@ -53,7 +52,7 @@ def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerConte
     )
 
 
-def run(key: int, version: int, hooks: Sequence[Hook] = (), apis: Any = TABLE) -> Parts | None:
+def run(key: int, version: int, hooks: Hooks | None = None, apis: Any = TABLE) -> Parts | None:
     awaitable: Any = dispatch(
         context_of(apis, hooks), Request(key, version, 1, None, memoryview(b""), 0, False)
     )
@@ -95,22 +94,20 @@ def test_p_56_a_version_that_is_served_but_not_offered_closes() -> None:
         run(3, 3, apis=capped)
 
 
-def test_hooks_wrap_the_handler_the_first_outermost() -> None:
-    def hook_named(name: bytes) -> Hook:
-        async def hook(context: HandlerContext, request: Request, handle: Handler) -> Parts | None:
-            inner = await handle(context, request) or []
-            return [name, *inner]
+def test_a_hook_wraps_the_handler_of_its_api_only() -> None:
+    async def hook(context: HandlerContext, request: Request, handle: Handler) -> Parts | None:
+        inner = await handle(context, request) or []
+        return [b"a", *inner]
 
-        return hook
-
-    assert run(3, 1, [hook_named(b"a"), hook_named(b"b")]) == [b"a", b"b", b"v1"]
+    assert run(3, 1, Hooks({3: hook})) == [b"a", b"v1"]
+    assert run(3, 1, Hooks({4: hook})) == [b"v1"]
 
 
 def test_a_hook_may_answer_itself() -> None:
     async def hook(context: HandlerContext, request: Request, handle: Handler) -> Parts | None:
         return None
 
-    assert run(999, 0, [hook]) is None
+    assert run(999, 0, Hooks({999: hook})) is None
 
 
 def test_the_table_is_well_formed() -> None:

@@ -5,6 +5,7 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
@@ -26,6 +27,7 @@ from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import ContextFactory, Node
+from broker_lite.server.seams import Seams
 from tests.support.disk import disk
 
 __all__ = ["disk"]
@@ -159,8 +161,11 @@ class Served:
             await anyio.lowlevel.checkpoint()
 
 
-def context_factory(apis: Mapping[int, Api], client_log: RateLimitedLog) -> ContextFactory:
+def context_factory(
+    apis: Mapping[int, Api], client_log: RateLimitedLog, seams: Seams | None = None
+) -> ContextFactory:
     anything: Any = None
+    used = seams or Seams()
 
     def make_context(**addresses: Any) -> HandlerContext:
         return HandlerContext(
@@ -174,6 +179,8 @@ def context_factory(apis: Mapping[int, Api], client_log: RateLimitedLog) -> Cont
             lane=anything,
             apis=apis,
             node_id=1,
+            hooks=used.hooks,
+            connection_id=used.next_connection_id(),
             **addresses,
         )
 
@@ -188,8 +195,10 @@ def serve() -> Serve:
         limits: Limits | None = None,
         listeners: tuple[str, ...] = ("PLAINTEXT",),
         clients_max: int = 10_000,
+        seams: Seams | None = None,
     ) -> AsyncIterator[Served]:
         parking = Parking()
+        seams = seams or Seams()
         table = {
             ECHO: echo,
             SILENT: silent,
@@ -210,11 +219,12 @@ def serve() -> Serve:
         node = Node(
             listeners=sockets,
             apis=apis,
-            make_context=context_factory(apis, client_log),
+            make_context=context_factory(apis, client_log, seams),
             get_limits=lambda: limits or Limits(),
             clock=clock,
             client_log=client_log,
             shares=ClientShares(limits or Limits(), clients_max, client_log),
+            gate=partial(seams.admits, 1),
         )
         served = Served(node, clock, sockets.addresses, parking)
 
