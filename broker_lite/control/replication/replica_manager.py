@@ -25,7 +25,7 @@ _log = logging.getLogger("broker_lite.control")
 
 _CAUGHT_UP: Final = None
 # So many changes of ISRs are written at once, so that a timer does not hold the loop for long.
-SETTLED_AT_A_TIME: Final = 256
+_SETTLED_AT_A_TIME: Final = 256
 Key = tuple[str, int]
 
 
@@ -34,24 +34,17 @@ class ReplicaManager:
 
     Attributes:
         due_at: told when on_time() has to be called.
+        settled_at_a_time: how many partitions change their ISRs in one write.
     """
 
-    def __init__(
-        self, cluster: Cluster, clock: Clock, *, settled_at_a_time: int = SETTLED_AT_A_TIME
-    ) -> None:
-        """Begin with no replica behind; those that are missing in their ISRs join at once.
-
-        Args:
-            cluster: of the process.
-            clock: of the process.
-            settled_at_a_time: how many partitions change their ISRs in one write.
-        """
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        """Begin with no replica behind; those that are missing in their ISRs join at once."""
         self._cluster = cluster
         self._clock = clock
         self._lagging: dict[Key, Replicas] = {}
         self._gone: set[int] = set()
         self._has_followers = len(cluster.node_ids) > 1
-        self._settled_at_a_time = settled_at_a_time
+        self.settled_at_a_time = _SETTLED_AT_A_TIME
         # partitions that replicas may join by now
         self._unsettled: set[Key] = set()
         self.due_at = cluster.membership.due_at
@@ -212,7 +205,7 @@ class ReplicaManager:
 
     def _settle_some(self) -> None:
         """Look at a bounded number of partitions, and write the changes of their ISRs together."""
-        keys = [*islice(self._unsettled, self._settled_at_a_time)]
+        keys = [*islice(self._unsettled, self.settled_at_a_time)]
         self._unsettled.difference_update(keys)
         try:
             self._cluster.controller.join(self._joining(keys))
@@ -330,7 +323,7 @@ class ReplicaManager:
             self._look(log)
             replicas.forget_old_ends()
             self._unsettled.add(key)
-        if len(self._unsettled) > self._settled_at_a_time:
+        if len(self._unsettled) > self.settled_at_a_time:
             self._settle_some()  # the next deadline has passed already: others have their turn
         else:
             self.settle()

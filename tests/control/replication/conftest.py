@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.electing import led_uncleanly_by
 from broker_lite.control.metadata.topic import PartitionRegistration
-from broker_lite.control.replication.replica_manager import SETTLED_AT_A_TIME, ReplicaManager
+from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.log.log import Log
 from broker_lite.log.replicas import Lag
@@ -28,16 +27,14 @@ SHORT = "2"
 class Brokers:
     """Three brokers of which the test says what happens to them; topic t is on 1, 2, 3."""
 
-    def __init__(
-        self, data_dir: Path, *, settled_at_a_time: int = SETTLED_AT_A_TIME, **texts: str
-    ) -> None:
+    def __init__(self, data_dir: Path, **texts: str) -> None:
         texts = {"broker_lite_brokers": "3", "broker_session_timeout_ms": "0", **texts}
         given = {name.replace("_", "."): Given(text, "test") for name, text in texts.items()}
         self.clock = Clock.standing_still()
         self.cluster = Cluster.open(Settings(given), data_dir, self.clock)
         self.due: list[int | None] = []
         self.cluster.membership.due_at = self.due.append
-        self.manager = ReplicaManager(self.cluster, self.clock, settled_at_a_time=settled_at_a_time)
+        self.manager = ReplicaManager(self.cluster, self.clock)
         for node_id in (1, 2, 3):
             self.cluster.register(node_id, [])
         if "t" not in self.cluster.topics:
@@ -114,8 +111,8 @@ Open = Callable[..., Brokers]
 def open_brokers(tmp_path: Path) -> Iterator[Open]:
     opened: list[Brokers] = []
 
-    def open_some(**options: Any) -> Brokers:
-        opened.append(Brokers(tmp_path / "data", **options))
+    def open_some(**texts: str) -> Brokers:
+        opened.append(Brokers(tmp_path / "data", **texts))
         return opened[-1]
 
     yield open_some

@@ -155,7 +155,8 @@ def test_c50_more_than_there_are_replicas_is_no_minimum(open_brokers: Open) -> N
 
 
 def test_c55_replicas_join_many_isrs_in_few_writes(open_brokers: Open) -> None:
-    brokers = open_brokers(settled_at_a_time=2)
+    brokers = open_brokers()
+    brokers.manager.settled_at_a_time = 2
     brokers.create("u", *[(1, 2, 3)] * 5)
     for index in range(5):
         for node_id in (2, 3):
