@@ -62,7 +62,7 @@ class EntryFacts(Facts):
         return self.entry.listener
 
     @property
-    def client_address(self) -> str:
+    def client_address(self) -> str:  # type: ignore[explicit-override]
         """The client's address without its port."""
         return self.entry.client_address
 

@@ -20,7 +20,7 @@ from broker_lite.handler.context import (
     WireAnswer,
 )
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.facts import api_name
+from broker_lite.testbench.facts import Facts, api_name
 from broker_lite.testbench.journal.entry import (
     ANSWERED,
     BY_FAULT,
@@ -59,6 +59,7 @@ class Journal:
         recording: how much is recorded.
         dropped: how many entries fell out because of the bounds.
         arrivals: called with each entry when its request is taken up.
+        changed: called when other APIs are recorded than before.
         ends: called with each entry when its answer is made, or there will be none.
     """
 
@@ -68,6 +69,7 @@ class Journal:
         self.dropped = 0
         self.arrivals: list[Watcher] = []
         self.ends: list[Watcher] = []
+        self.changed: Callable[[], object] = lambda: None
         self._entries: deque[Entry] = deque()
         self._last = 0
         self._first_kept = 1
@@ -99,10 +101,10 @@ class Journal:
         self._copied = recording.keep_bytes // _SHARE_MAX if whole else HEADERS_BYTES
         self._read_from_files = recording.keep_bytes // _FILE_SHARE_MAX if whole else 0
         self._drop_oldest()
+        self.changed()
 
-    @property
-    def keys(self) -> frozenset[int]:
-        """The APIs whose requests are recorded: those that need the journal's hook."""
+    def wanted_keys(self) -> frozenset[int]:
+        """Return the keys of the APIs that are recorded: those that need the journal's hook."""
         return frozenset() if self.recording.recording == "off" else keys_of(self.recording)
 
     def clear(self) -> None:
@@ -174,6 +176,18 @@ class Journal:
         """Note that a fault acted on the request that the connection is at."""
         told = self._rules.get(context.connection_id)
         self._rules[context.connection_id] = f"{told},{rule}" if told else rule
+
+    async def around(self, facts: Facts, handle: Handler) -> Parts | None:
+        """Do what hook_part() does, and note which faults have acted by the facts."""
+
+        async def telling(context: HandlerContext, request: Request) -> Parts | None:
+            try:
+                return await handle(context, request)
+            finally:
+                for rule in facts.acted:
+                    self.tell_rule(context, rule)
+
+        return await self.hook_part(facts.context, facts.request, telling)
 
     async def hook_part(
         self, context: HandlerContext, request: Request, handle: Handler

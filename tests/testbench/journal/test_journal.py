@@ -23,6 +23,7 @@ from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.keeping import HEADERS_BYTES
 from broker_lite.testbench.journal.skeleton import BATCHES_MAX, PARTITIONS_MAX
 from broker_lite.wire import messages
+from broker_lite.wire.schema import catalog_by_api
 from tests.testbench.journal.recorded import Client, batch, produce, produced, recording, run
 
 pytestmark = pytest.mark.anyio
@@ -277,6 +278,19 @@ def test_the_fault_that_acted_is_told() -> None:
     assert heartbeat(client).rule == ""
 
 
+def test_the_faults_that_acted_by_the_facts() -> None:
+    journal = recording()
+    client = Client(journal)
+    facts = Facts(client.context, client.request(HEARTBEAT, HEARTBEAT(), 4))
+
+    async def handle(context: Any, request: Any) -> list[bytes]:
+        facts.acted += ["f1", "f2"]
+        return [b"answer"]
+
+    assert run(journal.around(facts, handle)) == [b"answer"]
+    assert (journal.entry(1).rule, journal.entry(1).body) == ("f1,f2", b"answer")
+
+
 def test_names_of_topics_are_remembered() -> None:
     journal = recording()
     client = Client(journal)
@@ -306,11 +320,14 @@ def test_a_fetch_of_a_session_asks_for_its_partitions(version: int) -> None:
 
 def test_which_apis_are_recorded() -> None:
     journal = recording("off")
-    assert journal.keys == set()
+    changes: list[int] = []
+    journal.changed = lambda: changes.append(len(journal.wanted_keys()))
+    assert journal.wanted_keys() == set()
     journal.configure(Recording(recording="headers"))
-    assert {0, 1, 3, 18} <= journal.keys
+    assert {0, 1, 3, 18} <= journal.wanted_keys()
     journal.configure(Recording(recording="headers", keys=["produce", 1, "Metadata"]))
-    assert journal.keys == {0, 1, 3}
+    assert journal.wanted_keys() == {0, 1, 3}
+    assert changes == [len(catalog_by_api("protocol", "request")), 3]
 
 
 @pytest.mark.parametrize(
