@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from broker_lite import __version__, logging_setup
 from broker_lite.commands.shared.descriptors import drop_output
@@ -22,8 +22,12 @@ from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
 from broker_lite.settings.sources.broker_count import beyond_the_brokers
 
+if TYPE_CHECKING:
+    from broker_lite.testbench.door import Door
+
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
+_CONTROL: Final = "127.0.0.1:9099"
 _START_TIME_FIELD: Final = 19  # of /proc/self/stat, counted after the name in brackets
 
 
@@ -36,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node-id", help="number of this node, or of the first broker [1]")
     parser.add_argument("--brokers", metavar="N", help="brokers in this process [1]")
     parser.add_argument("--racks", metavar="A,B,...", help="racks of the brokers in turns")
+    parser.add_argument(
+        "--control",
+        nargs="?",
+        const=_CONTROL,
+        metavar="HOST:PORT",
+        help=f"serve the control API there [off; {_CONTROL} without a value]",
+    )
     parser.add_argument(
         "--topic",
         action="append",
@@ -106,6 +117,7 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
         ("node.id", options.node_id, "--node-id"),
         ("broker.lite.brokers", options.brokers, "--brokers"),
         ("broker.lite.racks", options.racks, "--racks"),
+        ("broker.lite.control", options.control, "--control"),
         ("broker.lite.log.level", options.log_level, "--log-level"),
         ("broker.lite.log.format", options.log_format, "--log-format"),
         ("log.dirs", options.data_dir and str(options.data_dir), "--data-dir"),
@@ -159,9 +171,24 @@ def _run(
     try:
         from broker_lite.server.run import serve
 
-        return serve(settings, data_dir=data_dir, ready=ready, durable=not is_temporary)
+        return serve(
+            settings,
+            data_dir=data_dir,
+            ready=ready,
+            durable=not is_temporary,
+            bench=_bench(settings),
+        )
     finally:
         gc.enable()
+
+
+def _bench(settings: Settings) -> "Door | None":
+    """Return the test bench, if the settings ask for its API."""
+    if not settings.broker_lite_control:
+        return None
+    from broker_lite.testbench.door import Door, address_of
+
+    return Door(address_of(settings.broker_lite_control))
 
 
 def _tell_ready(on_ready: Callable[[str], None], address: str) -> None:

@@ -9,8 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
-# More ends than this are not kept: of two neighbours one is forgotten then.
-_ENDS_MAX: Final = 65_536
+ENDS_MAX: Final = 65_536
 
 
 class Lag(NamedTuple):
@@ -50,6 +49,7 @@ class Replicas:
         "_behind",
         "_end_offset",
         "_ends",
+        "_ends_max",
         "_on_append",
         "_seen",
         "_steady_ms",
@@ -65,6 +65,8 @@ class Replicas:
         end_offset: int,
         steady_ms: Callable[[], int],
         on_append: Callable[[], object],
+        *,
+        ends_max: int = ENDS_MAX,
     ) -> None:
         """Begin with all replicas at the end of the log.
 
@@ -74,6 +76,7 @@ class Replicas:
             steady_ms: the clock's.
             on_append: called when the log has a new end, which may change next_change_ms() and
                 behind_since_ms().
+            ends_max: of more ends than this, every second one is forgotten.
         """
         self.isr = frozenset(isr)
         self.is_short = False
@@ -86,7 +89,13 @@ class Replicas:
         # the recent ends of the log, and when it got each
         self._ends = [end_offset]
         self._times_ms = [steady_ms()]
+        self._ends_max = ends_max
         self._stopped_ms: int | None = None
+
+    @property
+    def ends(self) -> list[tuple[int, int]]:
+        """The recent ends of the log, and when it got each; a replica behind has one of them."""
+        return [*zip(self._ends, self._times_ms, strict=True)]
 
     def __bool__(self) -> bool:
         """Whether the high watermark may be below the log end offset, now or later."""
@@ -166,7 +175,7 @@ class Replicas:
             self._end_offset = end_offset
             self._ends.append(end_offset)
             self._times_ms.append(self._steady_ms())
-            if len(self._ends) > _ENDS_MAX:
+            if len(self._ends) > self._ends_max:
                 self._ends = self._ends[::2]
                 self._times_ms = self._times_ms[::2]
             self._on_append()

@@ -21,9 +21,15 @@ class Lines:
         size_bytes: of the file; 0 before the first line.
     """
 
-    def __init__(self, path: str) -> None:
-        """Keep the path; iterating opens the file."""
+    def __init__(self, path: str, *, line_bytes_max: int = LINE_BYTES_MAX) -> None:
+        """Keep the path; iterating opens the file.
+
+        Args:
+            path: of the file.
+            line_bytes_max: the longest line, with its end.
+        """
         self.path = path
+        self._line_bytes_max = line_bytes_max
         self.number = 0
         self.bytes_read = 0
         self.size_bytes = 0
@@ -40,7 +46,7 @@ class Lines:
                 raise SettingsError(f"{self.path}: cannot be read: it is a pipe, not a file")
             self.size_bytes = status.st_size
             with open(self.path, "rb") as file:
-                while line := file.readline(LINE_BYTES_MAX + 1):
+                while line := file.readline(self._line_bytes_max + 1):
                     self.number += 1
                     self.bytes_read += len(line)
                     yield self._text(line)
@@ -48,8 +54,8 @@ class Lines:
             raise SettingsError(f"{self.path}: cannot be read: {error.strerror}") from error
 
     def _text(self, line: bytes) -> str:
-        if len(line) > LINE_BYTES_MAX:
-            raise self.error(f"the line is longer than {LINE_BYTES_MAX} bytes")
+        if len(line) > self._line_bytes_max:
+            raise self.error(f"the line is longer than {self._line_bytes_max} bytes")
         try:
             text = line.decode()
         except UnicodeDecodeError as error:

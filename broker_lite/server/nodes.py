@@ -2,7 +2,7 @@
 
 import enum
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -16,6 +16,7 @@ from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.settings import join_address
 
 if TYPE_CHECKING:
+    from broker_lite.server.client_connection import ClientConnection
     from broker_lite.server.node import Node
 
 logger = logging.getLogger("broker_lite.server")
@@ -85,6 +86,15 @@ class Nodes:
     def states(self) -> dict[int, NodeState]:
         """The state of each node."""
         return {node_id: slot.state for node_id, slot in self._slots.items()}
+
+    def connection_count(self, node_id: int) -> int:
+        """Return how many clients are connected to a node."""
+        return len(self.connections(node_id))
+
+    def connections(self, node_id: int) -> "Collection[ClientConnection]":
+        """Return the connections of a node's clients; none if it is down."""
+        node = self._slots[node_id].node
+        return () if node is None else node.connections
 
     def open(self) -> str:
         """Open all listeners and register all nodes.

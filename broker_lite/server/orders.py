@@ -3,27 +3,25 @@
 The lines come on a connected stream socket: `reset` begins anew with an empty data directory,
 `stop` ends the broker, `step MS` moves its clock forward. The broker writes `ready HOST:PORT` there
 whenever it is ready, and `stepped` when the work that became due by a step is done. A line that
-begins with `{` is a command in JSON, which is answered with one line of JSON; see commands.py. The
-socket is also a lifeline: if its other end closes, because its owner has ended for any reason, the
-broker stops.
+begins with `{` is a request of the control API, which is answered with one line of JSON; see the
+testbench room. The socket is also a lifeline: if its other end closes, because its owner has ended
+for any reason, the broker stops.
 """
 
 import asyncio
 import enum
-import json
 import logging
 import socket
 from collections import deque
-from contextlib import suppress
 from typing import Final, NamedTuple, Self
 
 import anyio
 
 logger = logging.getLogger("broker_lite.server")
 
-_RECEIVE_BYTES: Final = 4096
+_RECEIVE_BYTES: Final = 65_536
 # A longer line is no order: then nothing more is read.
-_LINE_BYTES_MAX: Final = 65_536
+_LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class Order(enum.Enum):
@@ -39,10 +37,10 @@ class Step(NamedTuple):
     step_ms: int
 
 
-class Command(NamedTuple):
-    """A command about the cluster, as JSON."""
+class Asked(NamedTuple):
+    """A request of the control API, as JSON."""
 
-    text: bytes
+    line: bytes
 
 
 class Orders:
@@ -55,8 +53,9 @@ class Orders:
             fd: descriptor of the connected stream socket; None if only signals give orders.
         """
         self._sock = None if fd is None else socket.socket(fileno=fd)
-        self._given: deque[Order | Step | Command] = deque()
-        self._line = b""
+        self._given: deque[Order | Step | Asked] = deque()
+        self._parts: list[bytes] = []
+        self._unsent = bytearray()
         self._arrived = anyio.Event()
 
     def __enter__(self) -> Self:
@@ -77,7 +76,12 @@ class Orders:
         self._given.appendleft(Order.STOP)
         self._arrived.set()
 
-    async def next(self) -> Order | Step | Command:
+    def give(self, order: Order) -> None:
+        """Add an order, after all others."""
+        self._given.append(order)
+        self._arrived.set()
+
+    async def next(self) -> Order | Step | Asked:
         """Wait for the next order."""
         while not self._given:
             self._arrived = anyio.Event()
@@ -90,20 +94,33 @@ class Orders:
 
     def tell_ready(self, address: str) -> None:
         """Write that the broker can be used, at HOST:PORT."""
-        self._tell(f"ready {address}")
+        self.tell(f"ready {address}")
 
     def tell_stepped(self) -> None:
         """Write that the clock was stepped, and that the work that became due is done."""
-        self._tell("stepped")
+        self.tell("stepped")
 
-    def tell_result(self, result: object) -> None:
-        """Answer a command."""
-        self._tell(json.dumps(result))
+    def tell(self, line: str) -> None:
+        """Write a line, which answers a request of the control API."""
+        if self._sock is None or self._sock.fileno() < 0:
+            return
+        self._unsent += f"{line}\n".encode()
+        self._send()
 
-    def _tell(self, line: str) -> None:
-        if self._sock is not None:
-            with suppress(OSError):  # a closed other end is noticed when orders are read
-                self._sock.send(f"{line}\n".encode())
+    def _send(self) -> None:
+        """Send what the socket takes now, and the rest when it takes more."""
+        assert self._sock is not None
+        loop = asyncio.get_running_loop()
+        try:
+            del self._unsent[: self._sock.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:  # a closed other end is noticed when orders are read
+            self._unsent.clear()
+        if self._unsent:
+            loop.add_writer(self._sock, self._send)
+        else:
+            loop.remove_writer(self._sock)
 
     def _on_readable(self) -> None:
         assert self._sock is not None
@@ -113,10 +130,12 @@ class Orders:
             return
         except OSError:
             data = b""
-        *lines, self._line = (self._line + data).split(b"\n")
-        for line in lines:
-            self._take(line)
-        if not data or len(self._line) > _LINE_BYTES_MAX:
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._take(b"".join((*self._parts, end)))
+            self._parts.clear()
+        self._parts.append(rest)
+        if not data or _RECEIVE_BYTES * len(self._parts) > _LINE_BYTES_MAX:
             logger.info("stopping, because no more orders can come")
             self._deafen()
             self.stop()
@@ -131,12 +150,14 @@ class Orders:
 
     def _deafen(self) -> None:
         assert self._sock is not None
-        asyncio.get_running_loop().remove_reader(self._sock)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._sock)
+        loop.remove_writer(self._sock)
 
 
-def _parse(line: bytes) -> Order | Step | Command:
+def _parse(line: bytes) -> Order | Step | Asked:
     if line.startswith(b"{"):
-        return Command(line)
+        return Asked(line)
     what, _, number = line.partition(b" ")
     if what == b"step" and number.isdigit():
         return Step(int(number))

@@ -9,8 +9,8 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +31,7 @@ from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.server.addresses import addresses_by_node
 from broker_lite.server.descriptors import raise_descriptor_limit
+from broker_lite.server.life import Bench, Life
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
@@ -55,7 +56,7 @@ class _Site(NamedTuple):
     listeners: Mapping[int, Listeners]
     orders: Orders
     durable: bool
-    seams: Seams
+    bench: Bench | None
 
 
 def serve(
@@ -65,7 +66,7 @@ def serve(
     ready: Callable[[str], None],
     durable: bool = True,
     orders: int | None = None,
-    seams: Seams | None = None,
+    bench: Bench | None = None,
 ) -> int:
     """Run a broker until SIGTERM or SIGINT, or until it is ordered to stop.
 
@@ -76,7 +77,7 @@ def serve(
             separated by commas.
         durable: make everything durable at the end; not worth its time for a temporary directory.
         orders: descriptor of a connected stream socket, closed at the end; see the orders module.
-        seams: where a test bench takes part; none by default.
+        bench: the test bench, if there is to be one.
 
     Returns:
         The exit code: 0.
@@ -88,7 +89,7 @@ def serve(
     See: P-16.
     """
     raise_descriptor_limit()
-    main = partial(_serve, settings, data_dir, ready, durable, orders, seams or Seams())
+    main = partial(_serve, settings, data_dir, ready, durable, orders, bench)
     return anyio.run(main, backend="asyncio", backend_options={"use_uvloop": True})
 
 
@@ -98,14 +99,14 @@ async def _serve(
     ready: Callable[[str], None],
     durable: bool,
     orders_fd: int | None,
-    seams: Seams,
+    bench: Bench | None,
 ) -> int:
     addresses = addresses_by_node(settings)
     # each may hold a decompressed batch, twice while it is put together
     current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
     with Orders(orders_fd) as orders, ExitStack() as stack:
         listeners = {node_id: stack.enter_context(closing(Listeners())) for node_id in addresses}
-        site = _Site(settings, addresses, listeners, orders, durable, seams)
+        site = _Site(settings, addresses, listeners, orders, durable, bench)
         clock = Clock()
         with stop_signals(orders) as is_told:
             try:
@@ -113,14 +114,35 @@ async def _serve(
             except LoadStopped:
                 logger.info("stopped before all logs were recovered")
                 return 0
-            order = await _live(site, cluster, clock, ready)
-            while order is Order.RESET:
-                logger.info("beginning anew with an empty data directory")
-                erase(data_dir)
-                clock = Clock()
-                cluster = Cluster.open(settings, data_dir, clock)
-                order = await _live(site, cluster, clock)
+            async with _at_the_bench(bench):
+                order = await _live(site, cluster, clock, ready)
+                while order is Order.RESET:
+                    logger.info("beginning anew with an empty data directory")
+                    erase(data_dir)
+                    clock = Clock()
+                    cluster = Cluster.open(settings, data_dir, clock)
+                    order = await _live(site, cluster, clock)
     return 0
+
+
+@asynccontextmanager
+async def _at_the_bench(bench: Bench | None) -> AsyncIterator[None]:
+    """Let the test bench serve its own listener meanwhile.
+
+    A task group would wrap the errors of a life, which people are to see as they are.
+    """
+    if bench is None:
+        yield
+        return
+    bench.open()
+    task = asyncio.get_running_loop().create_task(bench.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        bench.close()
 
 
 async def _live(
@@ -142,7 +164,6 @@ async def _live(
         cluster.membership.due_at = coordinators.alarm.due_at
         replicas = ReplicaManager(cluster, clock)
         nodes = _nodes(site, cluster, coordinators, clock, replicas)
-        carry_out = partial(_carry_out, cluster, nodes, replicas)
         address = nodes.open()
         if ready is not None:
             # The objects of the start stay alive, so a full collection need not look at them.
@@ -152,7 +173,7 @@ async def _live(
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
-            order = await _next_order(site, clock, cluster, carry_out)
+            order = await _next_order(site, clock, cluster)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
@@ -160,16 +181,22 @@ async def _live(
             group.start_soon(keep_leaders, cluster, clock)
             timed = (*coordinators[:2], cluster.membership, replicas)
             group.start_soon(run_timers, timed, clock, coordinators.alarm)
+            if site.bench is not None:
+                order_of = site.orders.give
+                life = Life(cluster, coordinators, clock, nodes, replicas, order_of, address)
+                site.bench.begin(life)
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)
             group.start_soon(_go_on, cluster, clock, coordinators)
-            order = await _next_order(site, clock, cluster, carry_out)
+            order = await _next_order(site, clock, cluster)
             if order is Order.STOP:
                 await nodes.stop_all()
             group.cancel_scope.cancel()
     finally:
         gc.enable()
+        if site.bench is not None:
+            site.bench.end()
         if order is Order.RESET:
             cluster.logs.abandon()
             cluster.logs.long_lived.release()
@@ -193,30 +220,16 @@ def _preload(coordinators: Coordinators) -> None:
     import_module("broker_lite.server.upkeep.compaction")
 
 
-async def _next_order(
-    site: _Site,
-    clock: Clock,
-    cluster: Cluster,
-    carry_out: Callable[[bytes], Awaitable[Mapping[str, object]]],
-) -> Order:
+async def _next_order(site: _Site, clock: Clock, cluster: Cluster) -> Order:
     """Wait for the order that ends this life; other orders are carried out meanwhile."""
     while not isinstance(order := await site.orders.next(), Order):
         if isinstance(order, Step):
             clock.step(order.step_ms)
             await check_retention(cluster.logs)
             site.orders.tell_stepped()
-        else:
-            site.orders.tell_result(await carry_out(order.text))
+        elif site.bench is not None:
+            site.bench.carry_out(order.line, site.orders.tell)
     return order
-
-
-async def _carry_out(
-    cluster: Cluster, nodes: Nodes, replicas: ReplicaManager, text: bytes
-) -> Mapping[str, object]:
-    """Carry out a command; only brokers in tests get any, so the start does not import them."""
-    from broker_lite.server.commands import Commands
-
-    return await Commands(cluster, nodes, replicas).carry_out(text)
 
 
 def _nodes(
@@ -226,7 +239,8 @@ def _nodes(
     clock: Clock,
     replicas: ReplicaManager,
 ) -> Nodes:
-    maker = NodeMaker(cluster, coordinators, clock, site.seams)
+    seams = Seams() if site.bench is None else site.bench.seams
+    maker = NodeMaker(cluster, coordinators, clock, seams)
     nodes = Nodes(
         site.listeners,
         addresses=site.addresses,

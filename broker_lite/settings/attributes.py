@@ -25,6 +25,7 @@ class SettingAttributes:
     broker_lite_batch_records_max: int
     broker_lite_brokers: int
     broker_lite_cluster_id: str | None
+    broker_lite_control: str
     broker_lite_control_request_max_bytes: int
     broker_lite_decompressed_max_bytes: int
     broker_lite_decompression_threads: int

@@ -1,17 +1,19 @@
-"""The error of a caller of the test bench, in one line."""
+"""What the control API answers when it cannot do what it is told."""
 
 
 class ControlError(Exception):
-    """A call of the test bench that cannot be done.
+    """A request of the control API is wrong, or cannot be carried out now.
 
     Attributes:
-        status: as HTTP has it: 400, 404, 408, 409.
-        text: one line.
-        at: the place in what the caller sent, as "rules[0].error"; empty if it is no single one.
+        status: the HTTP status: 400, 404, 408, 409, 413 or 503.
+        text: one line for a person.
+        at: the place in the request that is wrong, such as "rules[0].error"; may be empty.
+        found: what is there instead, for a wait that timed out.
     """
 
-    def __init__(self, status: int, text: str, at: str = "") -> None:
-        super().__init__(f"{at}: {text}" if at else text)
+    def __init__(self, status: int, text: str, at: str = "", found: object = None) -> None:
+        super().__init__(text)
         self.status = status
         self.text = text
         self.at = at
+        self.found = found

@@ -76,7 +76,6 @@ class Broker(ClusterCommands, DataCommands):
             settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
         )
         self.addresses = []
-        self._carry = self._have_carried_out
         self.host = host or _HOST
         self.port = port
         self._config = None if config is None else os.path.abspath(config)
@@ -243,9 +242,22 @@ class Broker(ClusterCommands, DataCommands):
 
     # -- internals
 
-    def _have_carried_out(self, name: str, /, **arguments: object) -> object:
+    def control(  # type: ignore[explicit-override]
+        self, method: str, path: str, body: object = None
+    ) -> object:
+        """Send a request of the control API, and return the body of its answer.
+
+        Args:
+            method: GET, POST, PUT, PATCH or DELETE.
+            path: such as /v1/brokers/2.
+            body: what becomes JSON.
+
+        Raises:
+            BrokerFailed: it does not run, or refuses the request.
+            BrokerDied: it ended by itself.
+        """
         with self._noting_its_end() as process:
-            return process.carry({"do": name, **arguments}, self._timeout_s)
+            return process.control(method, path, body, self._timeout_s)
 
     @contextmanager
     def _noting_its_end(self) -> Iterator[BrokerProcess]:

@@ -19,6 +19,7 @@ from broker_lite.handler.table import load_handlers
 from broker_lite.server.run import serve
 from broker_lite.settings import Settings, load_settings, with_first_address, with_flag
 from broker_lite.settings.sources.broker_count import fit_brokers
+from broker_lite.testbench.door import Door, address_of
 from broker_lite.testing.plan import Plan
 
 logger = logging.getLogger("broker_lite.testing")
@@ -61,6 +62,7 @@ def run_broker(plan: Plan, orders: int) -> int:
             ready=lambda address: logger.info("ready on %s", address),
             durable=not plan.is_temporary,
             orders=orders,
+            bench=Door(address_of(settings.broker_lite_control)),
         )
     except (SettingsError, KafkaStorageError) as error:
         line = " ".join(str(error).split())

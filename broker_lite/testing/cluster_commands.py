@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from broker_lite.testing.forks import BrokerFailed
 
 if TYPE_CHECKING:
-    from broker_lite.testing.nodes import BrokerNode, Carry
+    from broker_lite.testing.nodes import BrokerNode
 
 
 class ClusterCommands:
@@ -18,7 +21,10 @@ class ClusterCommands:
 
     settings: dict[str, str]
     addresses: list[str]
-    _carry: "Carry"
+
+    def control(self, method: str, path: str, body: object = None) -> object:
+        """Send a request of the control API, and return the body of its answer."""
+        raise NotImplementedError
 
     @property
     def brokers(self) -> "Mapping[int, BrokerNode]":
@@ -26,15 +32,15 @@ class ClusterCommands:
         from broker_lite.testing.nodes import nodes_of
 
         first_id = int(self.settings.get("node.id", "1"))
-        return nodes_of(lambda: self.addresses, first_id, self._carry)
+        return nodes_of(lambda: self.addresses, first_id, self.control)
 
     def heal(self) -> None:
         """Bring every broker back, with all records, and let preferred replicas lead again."""
-        self._carry("heal")
+        self.control("POST", "/v1/cluster/heal")
 
     def roll(self) -> None:
         """Restart the brokers one after the other, each by a controlled shutdown."""
-        self._carry("roll")
+        self.control("POST", "/v1/cluster/roll")
 
     def move_leader(self, topic: str, partition: int, *, to: int) -> None:
         """Let another broker lead a partition.
@@ -42,7 +48,7 @@ class ClusterCommands:
         Raises:
             BrokerFailed: it is not in the ISR of the partition.
         """
-        self._carry("move_leader", topic=topic, partition=partition, to=to)
+        self.control("PATCH", _path(topic, partition), {"leader": to})
 
     def elect_unclean(self, topic: str, partition: int, *, to: int) -> None:
         """Let a replica lead although it is not in sync; what it lacks is lost.
@@ -50,7 +56,7 @@ class ClusterCommands:
         Raises:
             BrokerFailed: it has no replica of the partition, or is down.
         """
-        self._carry("elect_unclean", topic=topic, partition=partition, to=to)
+        self.control("PATCH", _path(topic, partition), {"unclean_leader": to})
 
     def lag(
         self,
@@ -77,8 +83,9 @@ class ClusterCommands:
         Raises:
             BrokerFailed: there is no such broker, or it leads the partition.
         """
-        arguments = {"records": records, "ms": delay // timedelta(milliseconds=1)}
-        self._carry("lag", topic=topic, partition=partition, node=node, **arguments)
+        ms = delay // timedelta(milliseconds=1)
+        lag = {"node": node, "records": records, "ms": ms}
+        self.control("PATCH", _path(topic, partition), {"lagging": [lag]})
 
     def catch_up(self, topic: str, partition: int, *, node: int) -> None:
         """Let a follower have all records again, and join the ISR.
@@ -86,7 +93,7 @@ class ClusterCommands:
         Raises:
             BrokerFailed: there is no such broker, or it leads the partition.
         """
-        self._carry("catch_up", topic=topic, partition=partition, node=node)
+        self.control("PATCH", _path(topic, partition), {"caught_up": [node]})
 
     def shrink_isr(self, topic: str, partition: int, *, node: int) -> None:
         """Let a follower leave the ISR at once, as if it had been behind for too long.
@@ -94,7 +101,15 @@ class ClusterCommands:
         Raises:
             BrokerFailed: it has no replica of the partition, or leads it.
         """
-        self._carry("shrink_isr", topic=topic, partition=partition, node=node)
+        found = self.partition(topic, partition)
+        isr, replicas = found["isr"], found["replicas"]
+        assert isinstance(isr, list)
+        assert isinstance(replicas, list)
+        if node not in replicas:
+            raise BrokerFailed(f"broker {node} has no replica of {topic}-{partition}")
+        if node in isr:
+            stay = [each for each in isr if each != node]
+            self.control("PATCH", _path(topic, partition), {"isr": stay})
 
     def elect_preferred(self, topic: str | None = None) -> None:
         """Let the first replica of each partition lead where it is in the ISR.
@@ -102,7 +117,7 @@ class ClusterCommands:
         Args:
             topic: None for all.
         """
-        self._carry("elect_preferred", topic=topic)
+        self.control("POST", "/v1/cluster/elections", {"topic": topic})
 
     def partition(self, topic: str, partition: int) -> dict[str, object]:
         """Return who has a partition and leads it, as the cluster's metadata has it.
@@ -111,6 +126,10 @@ class ClusterCommands:
             leader, leader_epoch, replicas, isr, eligible, last_leader, partition_epoch,
             is_recovering, adding, removing.
         """
-        found = self._carry("partition", topic=topic, partition=partition)
+        found = self.control("GET", _path(topic, partition))
         assert isinstance(found, dict)
         return found
+
+
+def _path(topic: str, partition: int) -> str:
+    return f"/v1/topics/{quote(topic, safe='')}/{partition}"

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Carry(Protocol):
-    """Sends a command to the cluster; see broker_lite.server.commands."""
+class Control(Protocol):
+    """Sends a request of the control API to the cluster."""
 
-    def __call__(self, name: str, /, **arguments: object) -> object:
-        """Return the result of a command."""
+    def __call__(self, method: str, path: str, body: object = None) -> object:
+        """Return the body of the answer."""
 
 
 class BrokerNode:
@@ -18,10 +18,10 @@ class BrokerNode:
     `broker.session.timeout.ms`.
     """
 
-    def __init__(self, node_id: int, address: Callable[[], str], carry: Carry) -> None:
+    def __init__(self, node_id: int, address: Callable[[], str], control: Control) -> None:
         self.node_id = node_id
         self._address = address
-        self._carry = carry
+        self._control = control
 
     @property
     def bootstrap(self) -> str:
@@ -45,9 +45,12 @@ class BrokerNode:
         return None if rack is None else str(rack)
 
     def _of_states(self, name: str) -> object:
-        states = self._carry("nodes")
-        assert isinstance(states, list)
-        return next(each[name] for each in states if each["node"] == self.node_id)
+        found = self._control("GET", f"/v1/brokers/{self.node_id}")
+        assert isinstance(found, dict)
+        return found[name]
+
+    def _become(self, **change: str) -> None:
+        self._control("PATCH", f"/v1/brokers/{self.node_id}", change)
 
     def down(self) -> None:
         """Let it crash: connections break, new ones are refused, leaders move as in Kafka.
@@ -57,7 +60,7 @@ class BrokerNode:
         Raises:
             BrokerFailed: it is down.
         """
-        self._carry("down", node=self.node_id)
+        self._become(state="down")
 
     def stop(self) -> None:
         """Shut it down: others take over what it leads before its connections are closed.
@@ -65,7 +68,7 @@ class BrokerNode:
         Raises:
             BrokerFailed: it is not up.
         """
-        self._carry("stop", node=self.node_id)
+        self._become(state="stopped")
 
     def hang(self) -> None:
         """Let it accept clients, but read and answer nothing, as after SIGSTOP.
@@ -73,7 +76,7 @@ class BrokerNode:
         Raises:
             BrokerFailed: it is not up.
         """
-        self._carry("hang", node=self.node_id)
+        self._become(state="hung")
 
     def up(self) -> None:
         """Bring it back, at the same port; it joins the ISRs of its partitions again.
@@ -81,7 +84,7 @@ class BrokerNode:
         Raises:
             BrokerFailed: it is up.
         """
-        self._carry("up", node=self.node_id)
+        self._become(state="up")
 
     def freeze_metadata(self) -> None:
         """Let it tell clients about brokers, topics and leaders as they are now, until the thaw.
@@ -92,7 +95,7 @@ class BrokerNode:
         Raises:
             BrokerFailed: it is not up.
         """
-        self._carry("freeze_metadata", node=self.node_id)
+        self._become(metadata="frozen")
 
     def thaw_metadata(self) -> None:
         """Let it tell clients about brokers, topics and leaders as they are, as the others do.
@@ -100,24 +103,24 @@ class BrokerNode:
         Raises:
             BrokerFailed: it is not up.
         """
-        self._carry("thaw_metadata", node=self.node_id)
+        self._become(metadata="live")
 
 
 def nodes_of(
-    addresses: Callable[[], list[str]], first_id: int, carry: Carry
+    addresses: Callable[[], list[str]], first_id: int, control: Control
 ) -> dict[int, BrokerNode]:
     """Return the brokers of a cluster by their ids.
 
     Args:
         addresses: returns HOST:PORT of each, now.
         first_id: the id of the first; those of the others follow.
-        carry: sends commands to the cluster.
+        control: sends requests to the cluster.
     """
 
     def address(position: int) -> Callable[[], str]:
         return lambda: addresses()[position]
 
     return {
-        first_id + position: BrokerNode(first_id + position, address(position), carry)
+        first_id + position: BrokerNode(first_id + position, address(position), control)
         for position in range(len(addresses()))
     }

@@ -6,7 +6,7 @@ import select
 import signal
 import time
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, Forks
 from broker_lite.testing.plan import Plan
@@ -14,6 +14,12 @@ from broker_lite.testing.plan import Plan
 _RECEIVE_BYTES: Final = 4096
 _END_TIMEOUT_S: Final = 10.0
 _LAST_LINES: Final = 3
+_OK: Final = 200
+
+
+class _Answer(NamedTuple):
+    status: int
+    body: object
 
 
 class BrokerProcess:
@@ -36,6 +42,7 @@ class BrokerProcess:
         self.pid, self._orders = forks.start(plan)
         self._unread = b""
         self._lives_due = 1
+        self._asked = 0
         try:
             self.address = self._ready(timeout_s)
         except BaseException:
@@ -89,21 +96,40 @@ class BrokerProcess:
         while self._line(deadline_s, timeout_s) != "stepped":
             self._lives_due -= 1  # the answer to an interrupted reset
 
-    def carry(self, command: dict[str, object], timeout_s: float) -> object:
-        """Have a command carried out, and return its result; see broker_lite.server.commands.
+    def control(self, method: str, path: str, body: object, timeout_s: float) -> object:
+        """Carry out a request of the control API, and return the answer's body.
+
+        Args:
+            method: of HTTP.
+            path: with percent-encoded names.
+            body: what becomes JSON; None for none.
+            timeout_s: for the answer.
 
         Raises:
             BrokerDied: it has ended.
-            BrokerFailed: the command cannot be carried out.
+            BrokerFailed: the request is refused.
         """
-        self._order(json.dumps(command).encode() + b"\n")
-        deadline_s = time.monotonic() + timeout_s
-        while not (line := self._line(deadline_s, timeout_s)).startswith("{"):
-            self._lives_due -= 1  # the answer to an interrupted reset
-        answer: dict[str, object] = json.loads(line)
-        if "error" in answer:
-            raise BrokerFailed(str(answer["error"]))
-        return answer["result"]
+        self._asked += 1
+        request = {"id": self._asked, "method": method, "path": path}
+        if body is not None:
+            request["body"] = body
+        self._order(json.dumps(request).encode() + b"\n")
+        answer = self._answer(self._asked, time.monotonic() + timeout_s, timeout_s)
+        if answer.status != _OK:
+            assert isinstance(answer.body, dict)
+            raise BrokerFailed(str(answer.body["error"]))
+        return answer.body
+
+    def _answer(self, number: int, deadline_s: float, timeout_s: float) -> _Answer:
+        """Wait for an answer; those to interrupted requests are skipped."""
+        while True:
+            line = self._line(deadline_s, timeout_s)
+            if not line.startswith("{"):
+                self._lives_due -= 1  # the answer to an interrupted reset
+                continue
+            answer = json.loads(line)
+            if answer["id"] == number:
+                return _Answer(answer["status"], answer["body"])
 
     def stop(self) -> None:
         """Stop it, and wait for its end.

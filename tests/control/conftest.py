@@ -35,8 +35,8 @@ def open_cluster(tmp_path: Path) -> Iterator[OpenCluster]:
 def open_node(tmp_path: Path) -> Iterator[Callable[..., Node]]:
     opened: list[Node] = []
 
-    def open_one(**texts: str) -> Node:
-        node = Node(tmp_path / "data", **texts)
+    def open_one(clock: Clock | None = None, **texts: str) -> Node:
+        node = Node(tmp_path / "data", clock, **texts)
         opened.append(node)
         if "t" not in node.cluster.topics:
             node.cluster.create_topics([node.cluster.plan_topic(NewTopic("t", 2))])

@@ -21,11 +21,11 @@ JOIN, SYNC, COMMIT, FETCH = 5, 3, 8, 8
 class Node:
     """A cluster with groups, which may be started again."""
 
-    def __init__(self, data_dir: Path, **texts: str) -> None:
+    def __init__(self, data_dir: Path, clock: Clock | None = None, **texts: str) -> None:
         self.data_dir = data_dir
         given = {name.replace("_", "."): Given(text, "test") for name, text in texts.items()}
         self.settings = Settings(given)
-        self.clock = Clock.standing_still()
+        self.clock = clock or Clock.standing_still()
         self.start()
 
     def start(self) -> None:

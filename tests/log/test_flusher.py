@@ -126,18 +126,14 @@ def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> Non
     assert log.high_watermark == 2
 
 
-def test_s32_a_flush_for_an_acknowledgement_is_of_one_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s32_a_flush_for_an_acknowledgement_is_of_one_file(tmp_path: Path, disk: Disk) -> None:
     """The indexes of the active segment follow with the next full flush, of a clean stop say."""
     log, _ = held_log(tmp_path)
     append(log)
     log.flusher.flush_records(1)
     synced: list[str] = []
     for name in ("fsync", "fdatasync"):
-        monkeypatch.setattr(
-            os, name, lambda fd: synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
-        )
+        disk.before(name, lambda path: synced.append(os.path.basename(path)))
     append(log)
     log.flusher.flush_records(2)
     assert synced == [os.path.basename(log.segments.active.path)]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from broker_lite.log import replicas as module
-from broker_lite.log.replicas import STOPPED, Lag, Replicas
+from broker_lite.log.replicas import ENDS_MAX, STOPPED, Lag, Replicas
 
 FROZEN = Lag(is_frozen=True)
 
@@ -11,11 +10,13 @@ FROZEN = Lag(is_frozen=True)
 class Leader:
     """A log whose followers are 2 and 3, and a clock that the test sets."""
 
-    def __init__(self, end_offset: int = 10) -> None:
+    def __init__(self, end_offset: int = 10, *, ends_max: int = ENDS_MAX) -> None:
         self.now_ms = 1000
         self.appended = 0
         self.end_offset = self.high_watermark = end_offset
-        self.replicas = Replicas([2, 3], end_offset, lambda: self.now_ms, self._on_append)
+        self.replicas = Replicas(
+            [2, 3], end_offset, lambda: self.now_ms, self._on_append, ends_max=ends_max
+        )
 
     def _on_append(self) -> None:
         self.appended += 1
@@ -174,25 +175,24 @@ def test_old_ends_are_forgotten_but_none_that_a_replica_may_get() -> None:
     for _ in range(10):
         leader.append(after_ms=50)
     replicas.forget_old_ends()
-    assert (replicas._ends, leader.look()) == ([18, 19, 20], 18)
+    assert (replicas.ends, leader.look()) == ([(18, 1400), (19, 1450), (20, 1500)], 18)
     replicas.fall_behind(2, FROZEN)
     replicas.forget_old_ends()
-    assert (replicas._ends, replicas.end_of(2)) == ([20], 18)
+    assert (replicas.ends, replicas.end_of(2)) == ([(20, 1500)], 18)
     replicas.fall_behind(2, Lag(ms=1))
     leader.now_ms += 1
     assert (replicas.end_of(2), replicas.behind_since_ms(2)) == (20, None)
 
 
 @pytest.mark.parametrize("lag", [FROZEN, Lag(records=40), Lag(ms=1000)])
-def test_many_appends_cost_no_memory(monkeypatch: pytest.MonkeyPatch, lag: Lag) -> None:
-    monkeypatch.setattr(module, "_ENDS_MAX", 8)
-    leader = Leader(end_offset=0)
+def test_many_appends_cost_no_memory(lag: Lag) -> None:
+    leader = Leader(end_offset=0, ends_max=8)
     leader.replicas.fall_behind(2, lag)
     ends = []
     for _ in range(500):
         leader.append(after_ms=1)
         ends.append(leader.replicas.end_of(2))
-        assert len(leader.replicas._ends) == len(leader.replicas._times_ms) <= 8
-        assert leader.replicas._ends[-1] == leader.end_offset
+        assert len(leader.replicas.ends) <= 8
+        assert leader.replicas.ends[-1] == (leader.end_offset, leader.now_ms)
     assert ends == sorted(ends)
     assert all(end <= 500 for end in ends)

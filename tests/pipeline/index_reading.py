@@ -8,16 +8,16 @@ import pyarrow as pa
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split
-from broker_lite.pipeline.views.index_view import index_rows, index_schema
+from broker_lite.pipeline.views.index_view import ROWS_MAX, index_rows, index_schema
 from tests.pipeline.support import Partition, numbered, whole_split
 
 IO = LocalFileIO()
 BATCHES, RECORDS, BATCH_BYTES = 8, 10, 431
 
 
-def arrow(split: Split, **given: str) -> list[pa.RecordBatch]:
+def arrow(split: Split, rows_max: int = ROWS_MAX, **given: str) -> list[pa.RecordBatch]:
     options = ReadOptions.parse({"path": "/", "view": "index"} | given)
-    found = list(index_rows(IO, split, options))
+    found = list(index_rows(IO, split, options, rows_max=rows_max))
     for arrow_batch in found:
         arrow_batch.validate(full=True)
         assert arrow_batch.schema == index_schema(options.columns)

@@ -26,6 +26,19 @@ def stream_options(root: Path, **given: str) -> ReadOptions:
     return ReadOptions.parse({"path": str(root)} | given, is_stream=True)
 
 
+class SmallReads(LocalFileIO):
+    """Local files that are read in pieces of a given size."""
+
+    __slots__ = ("_read_bytes",)
+
+    def __init__(self, read_bytes: int) -> None:
+        self._read_bytes = read_bytes
+
+    @property
+    def read_bytes(self) -> int:
+        return self._read_bytes
+
+
 class Steps(LocalFileIO):
     """Takes note of renames and removals instead of doing them; a removal is a rename, as Kafka's.
 

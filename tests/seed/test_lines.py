@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.seed import lines as module
 from broker_lite.seed.lines import Lines
 
 WriteFile = Callable[[str, str | bytes], str]
@@ -35,11 +34,10 @@ def test_bad_text_is_told(write_file: WriteFile) -> None:
         list(lines)
 
 
-def test_a_line_has_a_limit(write_file: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LINE_BYTES_MAX", 4)
-    assert list(Lines(write_file("a", "abc\nabc\n"))) == ["abc\n", "abc\n"]
+def test_a_line_has_a_limit(write_file: WriteFile) -> None:
+    assert list(Lines(write_file("a", "abc\nabc\n"), line_bytes_max=4)) == ["abc\n", "abc\n"]
     with pytest.raises(SettingsError, match=r"b:2: the line is longer than 4 bytes"):
-        list(Lines(write_file("b", "abc\nabcd\n")))
+        list(Lines(write_file("b", "abc\nabcd\n"), line_bytes_max=4))
 
 
 @pytest.mark.parametrize(

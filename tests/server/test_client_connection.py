@@ -97,8 +97,12 @@ async def test_bad_frames_are_told_with_a_count(
         told = [record for record in caplog.records if record.getMessage().startswith("closing")]
         assert len(told) == LINES_MAX
         served.clock.step(INTERVAL_MS)
-        served.node._client_log.write_counts()
-    assert "left out count=20 like=closing ProtocolError 127.0.0.1" in caplog.records[-1].message
+        client = await served.connect()
+        await client.send(struct.pack(">i", -1))
+        assert await client.is_closed()
+        count, line = [record.message for record in caplog.records][-2:]
+    assert "left out count=20 like=closing ProtocolError 127.0.0.1" in count
+    assert line.startswith("closing")
 
 
 async def test_counts_are_told_at_the_stop(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

@@ -131,30 +131,19 @@ def null_partitions(counts: list[int], version: int) -> bytes:
     return message.encode(message(topic_data=topics), version)
 
 
-@pytest.mark.as_written
 @pytest.mark.parametrize("version", [8, 9], ids=["P-34 old", "P-34 flexible"])
-@pytest.mark.parametrize("counts", [[8], [3, 5], [0] * 8], ids=str)
-def test_topics_and_partitions_up_to_the_limit(
-    version: int, counts: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(produce, "PARTITIONS_MAX", 8)
+@pytest.mark.parametrize("counts", [[4096], [1500, 2596], [0] * 4096], ids=["one", "two", "topics"])
+def test_topics_and_partitions_up_to_the_limit(version: int, counts: list[int]) -> None:
     request = produce.decode_produce_request(null_partitions(counts, version), version)
     assert [len(partitions) for _, _, partitions in request.topics] == counts
 
 
-@pytest.mark.as_written
-@pytest.mark.parametrize("version", [8, 9], ids=["P-34 old", "P-34 flexible"])
-@pytest.mark.parametrize("counts", [[9], [3, 6], [0] * 9], ids=str)
-def test_topics_and_partitions_above_the_limit(
-    version: int, counts: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(produce, "PARTITIONS_MAX", 8)
-    with pytest.raises(produce.ManyPartitions):
-        produce.decode_produce_request(null_partitions(counts, version), version)
-
-
 @pytest.mark.parametrize("version", [2, 8, 9, 13], ids=lambda version: f"P-34 v{version}")
-@pytest.mark.parametrize("counts", [[0] * 4097, [4097], [4096, 1]], ids=["topics", "one", "two"])
+@pytest.mark.parametrize(
+    "counts",
+    [[0] * 4097, [4097], [1500, 2597], [4096, 1]],
+    ids=["topics", "one", "two", "one more"],
+)
 def test_very_many_partitions_are_left_to_the_decoder_that_pauses(
     version: int, counts: list[int]
 ) -> None:

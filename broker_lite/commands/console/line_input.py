@@ -20,9 +20,10 @@ class LineInput:
         ended: whether all lines were returned.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self.ended = False
         self._descriptor = descriptor
+        self._line_bytes_max = line_bytes_max
         self._rest: list[bytes] = []
         self._rest_bytes = 0
         self._after_return = False
@@ -37,7 +38,7 @@ class LineInput:
             None if there was no input in time.
 
         Raises:
-            SettingsError: a line is longer than LINE_BYTES_MAX, or the input cannot be read.
+            SettingsError: a line is longer than line_bytes_max, or the input cannot be read.
         """
         if timeout_s is not None and not select.select([self._descriptor], (), (), timeout_s)[0]:
             return None
@@ -69,8 +70,9 @@ class LineInput:
     def _add_rest(self, part: bytes) -> None:
         self._rest.append(part)
         self._rest_bytes += len(part)
-        if self._rest_bytes > LINE_BYTES_MAX:
-            raise SettingsError(f"standard input: a line is longer than {LINE_BYTES_MAX} bytes")
+        if self._rest_bytes > self._line_bytes_max:
+            text = f"a line is longer than {self._line_bytes_max} bytes"
+            raise SettingsError(f"standard input: {text}")
 
     def _take_rest(self) -> bytes:
         line = b"".join(self._rest)

@@ -34,6 +34,7 @@ class ReplicaManager:
 
     Attributes:
         due_at: told when on_time() has to be called.
+        settled_at_a_time: how many partitions change their ISRs in one write.
     """
 
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
@@ -43,6 +44,7 @@ class ReplicaManager:
         self._lagging: dict[Key, Replicas] = {}
         self._gone: set[int] = set()
         self._has_followers = len(cluster.node_ids) > 1
+        self.settled_at_a_time = _SETTLED_AT_A_TIME
         # partitions that replicas may join by now
         self._unsettled: set[Key] = set()
         self.due_at = cluster.membership.due_at
@@ -203,7 +205,7 @@ class ReplicaManager:
 
     def _settle_some(self) -> None:
         """Look at a bounded number of partitions, and write the changes of their ISRs together."""
-        keys = [*islice(self._unsettled, _SETTLED_AT_A_TIME)]
+        keys = [*islice(self._unsettled, self.settled_at_a_time)]
         self._unsettled.difference_update(keys)
         try:
             self._cluster.controller.join(self._joining(keys))
@@ -321,7 +323,7 @@ class ReplicaManager:
             self._look(log)
             replicas.forget_old_ends()
             self._unsettled.add(key)
-        if len(self._unsettled) > _SETTLED_AT_A_TIME:
+        if len(self._unsettled) > self.settled_at_a_time:
             self._settle_some()  # the next deadline has passed already: others have their turn
         else:
             self.settle()

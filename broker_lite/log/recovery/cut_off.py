@@ -17,24 +17,34 @@ LOOKED_AT_BYTES: Final = 16 << 20
 CHECKED_BYTES_MAX: Final = 1 << 30
 
 
-def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> int:
+def count_sound(
+    file: OpenFile,
+    position: int,
+    end: int,
+    lowest_offset: int,
+    *,
+    looked_at_bytes: int = LOOKED_AT_BYTES,
+    checked_bytes_max: int = CHECKED_BYTES_MAX,
+) -> int:
     """Count the whole batches with the right checksum in a part of a segment.
 
     Args:
         file: the segment.
         position: where the part begins.
-        end: where the part ends; only its first LOOKED_AT_BYTES are searched.
+        end: where the part ends.
         lowest_offset: a batch below it is no part of the log, but the content of some record.
+        looked_at_bytes: only so much of the part is searched, from its start on.
+        checked_bytes_max: the search ends after checksums of so many bytes.
 
     Raises:
         OSError: the file cannot be read.
 
     See: S-43 (LogSegment.recover).
     """
-    data = memoryview(file.read_at(position, min(end - position, LOOKED_AT_BYTES)))
+    data = memoryview(file.read_at(position, min(end - position, looked_at_bytes)))
     count = sound_end = checked_bytes = 0
     for at in possible_starts(data):
-        if at < sound_end or checked_bytes > CHECKED_BYTES_MAX:
+        if at < sound_end or checked_bytes > checked_bytes_max:
             continue
         if len(data) - at < RECORD_BATCH_OVERHEAD:
             break

@@ -5,7 +5,13 @@ from typing import Self
 import pyarrow as pa
 from pyarrow import fs
 
-from broker_lite.pipeline.files.file_io import FileInfo, FileIO, ReadableFile, WritableFile
+from broker_lite.pipeline.files.file_io import (
+    REMOTE_READ_BYTES,
+    FileInfo,
+    FileIO,
+    ReadableFile,
+    WritableFile,
+)
 
 
 def open_arrow(uri: str) -> tuple[FileIO, str] | None:
@@ -28,6 +34,11 @@ class ArrowFileIO:
 
     def __init__(self, file_system: fs.FileSystem) -> None:
         self._file_system = file_system
+
+    @property
+    def read_bytes(self) -> int:
+        """See FileIO."""
+        return REMOTE_READ_BYTES
 
     def list(self, path: str) -> list[FileInfo]:
         """See FileIO."""

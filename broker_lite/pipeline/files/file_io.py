@@ -11,7 +11,12 @@ import errno
 import os
 import re
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
+
+REMOTE_READ_BYTES: Final = 4 << 20
+"""For storage where each read costs a round trip."""
+_LOCAL_READ_BYTES: Final = 1 << 18
+"""A larger read would leave the processor's cache before it is checked."""
 
 
 class UnknownFileSystem(ValueError):
@@ -59,6 +64,10 @@ class WritableFile(AbstractContextManager["WritableFile", None], Protocol):
 
 class FileIO(Protocol):
     """The files of one storage, by paths with "/" between their parts; picklable."""
+
+    @property
+    def read_bytes(self) -> int:
+        """How much to read at once of a file that is read from its start to its end."""
 
     def list(self, path: str) -> list[FileInfo]:
         """List a directory, sorted by name; entries that vanish meanwhile are left out.
@@ -125,6 +134,11 @@ class LocalFileIO:
     """FileIO over local and mounted files."""
 
     __slots__ = ()
+
+    @property
+    def read_bytes(self) -> int:
+        """See FileIO."""
+        return _LOCAL_READ_BYTES
 
     def list(self, path: str) -> list[FileInfo]:
         """See FileIO."""

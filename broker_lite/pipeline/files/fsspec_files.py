@@ -4,6 +4,7 @@ import fsspec
 from fsspec.core import url_to_fs
 
 from broker_lite.pipeline.files.file_io import (
+    REMOTE_READ_BYTES,
     FileInfo,
     FileIO,
     Lasting,
@@ -37,6 +38,11 @@ class FsspecFileIO:
 
     def __init__(self, file_system: fsspec.AbstractFileSystem) -> None:
         self._file_system = file_system
+
+    @property
+    def read_bytes(self) -> int:
+        """See FileIO."""
+        return REMOTE_READ_BYTES
 
     def list(self, path: str) -> list[FileInfo]:
         """See FileIO."""

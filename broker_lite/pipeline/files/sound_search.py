@@ -30,8 +30,7 @@ _LENGTH_OFFSET: Final = 8
 _OVERLAP_BYTES: Final = 64  # so that a header at the end of a chunk is seen as a whole
 _ZEROS: Final = bytes(_CHUNK_BYTES + _OVERLAP_BYTES)
 # Bytes that look like very many headers would make the search check the same bytes over and over.
-# After this many checked bytes, only batches of a usual size are tried.
-CHECKED_BYTES_MAX: Final = 1 << 30
+_CHECKED_BYTES_MAX: Final = 1 << 30
 _USUAL_BYTES: Final = 64 << 10
 
 
@@ -55,7 +54,13 @@ def offset_bounds(base_offset: int, lowest: int, limit: int | None) -> OffsetBou
 
 
 def find_sound(
-    file: ReadableFile, position: int, end: int, bounds: OffsetBounds, *, with_old: bool = False
+    file: ReadableFile,
+    position: int,
+    end: int,
+    bounds: OffsetBounds,
+    *,
+    with_old: bool = False,
+    checked_bytes_max: int = _CHECKED_BYTES_MAX,
 ) -> BatchHeader | None:
     """Find the first whole batch with a right checksum and possible offsets.
 
@@ -65,6 +70,7 @@ def find_sound(
         end: where to stop.
         bounds: the offsets that are possible.
         with_old: search for messages of magic 0 and 1, too, which is slower.
+        checked_bytes_max: after so many checked bytes, only batches of a usual size are tried.
 
     Raises:
         OSError: the file cannot be read.
@@ -76,7 +82,7 @@ def find_sound(
         header = header_at(file, candidate, end, bounds.lowest)
         if header is None or not is_possible(header, bounds):
             continue
-        if checked_bytes > CHECKED_BYTES_MAX and header.size_bytes > _USUAL_BYTES:
+        if checked_bytes > checked_bytes_max and header.size_bytes > _USUAL_BYTES:
             continue
         checked_bytes += header.size_bytes
         if read_batch(file, header) is not None:

@@ -115,20 +115,20 @@ def shape_of(topic: TopicSpec, partition: int) -> PartitionShape:
     )
 
 
-def tasks_of(spec: GenerateSpec) -> Iterator[tuple[Piece, ...]]:
-    """Cut the work into tasks of about TASK_BYTES, each with at least one segment."""
+def tasks_of(spec: GenerateSpec, *, task_bytes: int = TASK_BYTES) -> Iterator[tuple[Piece, ...]]:
+    """Cut the work into tasks of about `task_bytes`, each with at least one segment."""
     pieces: list[Piece] = []
     size_bytes = 0.0
     for number, topic in enumerate(spec.topics):
         for partition in range(topic.partitions):
             shape = shape_of(topic, partition)
-            step = max(int(TASK_BYTES / max(shape.segment_bytes, 1)), 1)
+            step = max(int(task_bytes / max(shape.segment_bytes, 1)), 1)
             step = min(step, _TASK_SEGMENTS_MAX)
             for first in range(0, shape.segment_count, step):
                 end = min(first + step, shape.segment_count)
                 pieces.append(Piece(number, partition, first, end))
                 size_bytes += (end - first) * shape.segment_bytes
-                if size_bytes >= TASK_BYTES or len(pieces) >= _TASK_SEGMENTS_MAX:
+                if size_bytes >= task_bytes or len(pieces) >= _TASK_SEGMENTS_MAX:
                     yield tuple(pieces)
                     pieces, size_bytes = [], 0.0
     if pieces:

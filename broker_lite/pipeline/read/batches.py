@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.log.files.headers import BatchHeader
-from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, ReadableFile
+from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
 from broker_lite.pipeline.files.witnesses import indexed_end
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.read.due_offsets import DueOffsets
@@ -29,11 +29,6 @@ from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, L
 from broker_lite.record.legacy.messages import LegacyMessage
 
 __all__ = ["LogBatch", "read_batches"]
-
-READ_BYTES: Final = 1 << 18
-"""For local files: a larger read would leave the processor's cache before it is checked."""
-REMOTE_READ_BYTES: Final = 4 << 20
-"""For other storage, where each read costs a round trip."""
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -156,7 +151,7 @@ class _RangeReader:
         self._tell_end()
 
     def _read(self) -> Iterator[LogBatch]:
-        read_bytes = READ_BYTES if isinstance(self.io, LocalFileIO) else REMOTE_READ_BYTES
+        read_bytes = self.io.read_bytes
         size_bytes = read_bytes
         while self.position < self.end:
             asked_bytes = min(size_bytes, self.end - self.position)

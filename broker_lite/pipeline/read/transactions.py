@@ -134,13 +134,20 @@ def _open_transactions(io: FileIO, segment: Segment) -> dict[int, int] | None:
     }
 
 
-def find_aborted(io: FileIO, split: Split, on_corrupt: OnCorruption) -> AbortedRanges:
+def find_aborted(
+    io: FileIO,
+    split: Split,
+    on_corrupt: OnCorruption,
+    *,
+    look_ahead_bytes: int = LOOK_AHEAD_BYTES,
+) -> AbortedRanges:
     """Find the aborted transactions of a split that ends below the last stable offset.
 
     Args:
         io: opens the split.
         split: with at least one range.
         on_corrupt: called for unreadable markers; their transactions count as aborted.
+        look_ahead_bytes: how far behind the split markers are looked for if there are indexes.
 
     Raises:
         OSError: a file cannot be read.
@@ -151,7 +158,7 @@ def find_aborted(io: FileIO, split: Split, on_corrupt: OnCorruption) -> AbortedR
     (log,) = find_partitions(io, first.directory).values()
     segments = [one for one in log.segments if one.base_offset >= first.base_offset]
     indexed = _indexed(io, log, segments)
-    ahead_bytes = _FOREVER if indexed is None else LOOK_AHEAD_BYTES
+    ahead_bytes = _FOREVER if indexed is None else look_ahead_bytes
     search = _MarkerSearch(split, on_corrupt)
     search.look(io, _from(split, segments, ahead_bytes))
     if indexed is None:

@@ -47,7 +47,9 @@ def plan_settled(
     return settled(lambda: _look(io, root, options, pruning), options.path)
 
 
-def read_planned(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def read_planned(
+    io: FileIO, split: Split, options: ReadOptions, *, segments_held: int = SEGMENTS_HELD
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a split in order, even if the files change meanwhile.
 
     Remote storage is read as planned, because a remote file cannot be held open. So is the index
@@ -57,6 +59,7 @@ def read_planned(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.
         io: opens split.uri.
         split: from plan_settled().
         options: of the same query.
+        segments_held: how many segments are open at once, each with its index.
 
     Raises:
         DataLossError: offsets are gone, and failOnDataLoss is true.
@@ -68,7 +71,7 @@ def read_planned(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.
         return
     left = split
     while left.ranges:
-        held, behind = left.ranges[:SEGMENTS_HELD], left.ranges[SEGMENTS_HELD:]
+        held, behind = left.ranges[:segments_held], left.ranges[segments_held:]
         end_offset = behind[0].segment.base_offset if behind else split.end_offset
         with PinnedFiles(io) as files:
             if not _are_as_planned(files, held):

@@ -68,13 +68,16 @@ class _Held(NamedTuple):
     end_offset: int
 
 
-def read_stretch(io: FileIO, stretch: Stretch, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def read_stretch(
+    io: FileIO, stretch: Stretch, options: ReadOptions, *, segments_held: int = SEGMENTS_HELD
+) -> Iterator[pa.RecordBatch]:
     """Yield the records of a stretch in order, even if the files change meanwhile.
 
     Args:
         io: opens stretch.uri.
         stretch: offsets below the end of the log at the time of the plan.
         options: of the stream.
+        segments_held: how many segments are open at once, each with its index.
 
     Raises:
         DataLossError: offsets are gone, and failOnDataLoss is true.
@@ -83,7 +86,7 @@ def read_stretch(io: FileIO, stretch: Stretch, options: ReadOptions) -> Iterator
         OSError: a file cannot be read.
     """
     while stretch.first_offset < stretch.end_offset:
-        held = settled(partial(_hold, io, stretch, options), stretch.directory)
+        held = settled(partial(_hold, io, stretch, options, segments_held), stretch.directory)
         with held.files:
             if held.split is not None:
                 yield from read_view(held.io, held.split, options)
@@ -101,7 +104,7 @@ def report_loss(text: str, options: ReadOptions) -> None:
     logger.warning("data may be lost: %s", text)
 
 
-def _hold(io: FileIO, stretch: Stretch, options: ReadOptions) -> _Held | None:
+def _hold(io: FileIO, stretch: Stretch, options: ReadOptions, segments_held: int) -> _Held | None:
     """Open the first segments of a stretch; None if they are not consistent.
 
     Raises:
@@ -112,11 +115,11 @@ def _hold(io: FileIO, stretch: Stretch, options: ReadOptions) -> _Held | None:
         # On remote storage, a deleted file cannot stay open, so nothing is pinned.
         files = stack.enter_context(PinnedFiles(io)) if isinstance(io, LocalFileIO) else io
         log = _listed(files, stretch)
-        needed = _needed(log, stretch)
+        needed = _needed(log, stretch, segments_held)
         for path in _paths(log, needed, options):
             with files.open(path):
                 pass
-        if not _is_settled(io, stretch, log, needed):
+        if not _is_settled(io, stretch, log, needed, segments_held):
             return None
         split, end_offset = _planned(files, log, needed, stretch, options)
         return _Held(stack.pop_all(), files, split, end_offset)
@@ -132,11 +135,11 @@ def _listed(io: FileIO, stretch: Stretch) -> PartitionLog:
         return gone
 
 
-def _needed(log: PartitionLog, stretch: Stretch) -> Sequence[Segment]:
+def _needed(log: PartitionLog, stretch: Stretch, segments_held: int) -> Sequence[Segment]:
     bases = [segment.base_offset for segment in log.segments]
     low = max(bisect_right(bases, stretch.first_offset) - 1, 0)
     high = bisect_left(bases, stretch.end_offset)
-    return log.segments[low : min(high, low + SEGMENTS_HELD)]
+    return log.segments[low : min(high, low + segments_held)]
 
 
 def _paths(log: PartitionLog, needed: Sequence[Segment], options: ReadOptions) -> Iterator[str]:
@@ -151,13 +154,19 @@ def _paths(log: PartitionLog, needed: Sequence[Segment], options: ReadOptions) -
                 yield segment.stem + TRANSACTION_INDEX_SUFFIX
 
 
-def _is_settled(io: FileIO, stretch: Stretch, log: PartitionLog, needed: Sequence[Segment]) -> bool:
+def _is_settled(
+    io: FileIO,
+    stretch: Stretch,
+    log: PartitionLog,
+    needed: Sequence[Segment],
+    segments_held: int,
+) -> bool:
     """Tell whether a second listing of the needed segments agrees with the first."""
     # In this order: a swap that ends after the first check shows in the listing after it.
     if is_swapping(io, stretch.directory):
         return False
     now = _listed(io, stretch)
-    return _identity(now, _needed(now, stretch)) == _identity(log, needed)
+    return _identity(now, _needed(now, stretch, segments_held)) == _identity(log, needed)
 
 
 def _identity(log: PartitionLog, segments: Sequence[Segment]) -> list[tuple[int, int]]:

@@ -112,7 +112,9 @@ def batch_schema(columns: Sequence[str] | None = None) -> pa.Schema:
     return select(FIELDS, columns)
 
 
-def batch_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def batch_rows(
+    io: FileIO, split: Split, options: ReadOptions, *, rows_max: int = ROWS_MAX
+) -> Iterator[pa.RecordBatch]:
     """Yield a row for each batch of a split, as Arrow batches of batch_schema().
 
     Args:
@@ -120,6 +122,7 @@ def batch_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
         split: from a plan for this view.
         options: uses columns, check_crc, on_corrupt and fail_on_data_loss; without check_crc,
             crcValid is null.
+        rows_max: of one Arrow batch.
 
     Raises:
         CorruptLog: something is damaged, with onCorrupt=fail.
@@ -130,7 +133,7 @@ def batch_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
     rows: list[_Row] = []
     for row in _rows(io, split, options):
         rows.append(row)
-        if len(rows) == ROWS_MAX:
+        if len(rows) == rows_max:
             yield _arrow_batch(schema, split, rows)
             rows = []
     if rows:

@@ -49,13 +49,16 @@ def index_schema(columns: Sequence[str] | None = None) -> pa.Schema:
     return select(FIELDS, columns)
 
 
-def index_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def index_rows(
+    io: FileIO, split: Split, options: ReadOptions, *, rows_max: int = ROWS_MAX
+) -> Iterator[pa.RecordBatch]:
     """Yield a row for each entry of the indexes of a split, as Arrow batches of index_schema().
 
     Args:
         io: opens split.uri.
         split: from a plan for this view.
         options: uses columns and fail_on_data_loss.
+        rows_max: of one Arrow batch.
 
     Raises:
         FileNotFoundError: a segment vanished, with failOnDataLoss=true.
@@ -68,7 +71,7 @@ def index_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
         skip_missing = not options.fail_on_data_loss
         for entry in judged_entries(io, split, segment, skip_missing=skip_missing):
             entries.append(entry)
-            if len(entries) == ROWS_MAX:
+            if len(entries) == rows_max:
                 yield _arrow_batch(schema, segment, entries)
                 entries = []
         if entries:

@@ -25,14 +25,30 @@ def restamp_local(path: str, shift: int, leader_epoch: int) -> None:
         _restamp(data, 0, len(data), shift, leader_epoch)
 
 
-def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch: int) -> None:
+def restamp_copy(
+    io: FileIO,
+    source: str,
+    target: str,
+    shift: int,
+    leader_epoch: int,
+    *,
+    read_bytes: int = READ_BYTES,
+) -> None:
     """Do the same in a copy, for storage whose files cannot be changed in place.
+
+    Args:
+        io: opens both files.
+        source: path of the file.
+        target: path of the copy.
+        shift: is added to all offsets.
+        leader_epoch: of all batches.
+        read_bytes: how much is read at once; a larger batch is read as a whole.
 
     Raises:
         OSError: a file cannot be read or written.
     """
     with io.open(source) as file, io.create(target) as copy:
-        position, size_bytes = 0, READ_BYTES
+        position, size_bytes = 0, read_bytes
         while position < file.size_bytes:
             data = bytearray(file.read_at(position, size_bytes))
             end = _restamp(data, 0, len(data), shift, leader_epoch)
@@ -40,7 +56,7 @@ def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch:
                 size_bytes = LOG_OVERHEAD + _PREFIX.unpack_from(data)[1]
                 continue
             copy.write(memoryview(data)[:end])
-            position, size_bytes = position + end, READ_BYTES
+            position, size_bytes = position + end, read_bytes
 
 
 def _restamp(

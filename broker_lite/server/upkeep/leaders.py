@@ -17,7 +17,7 @@ from broker_lite.server.upkeep.pauses import Pauses
 
 _Plan: TypeAlias = Callable[[Cluster, Topic, range], list[Alteration]]
 
-_PARTITIONS_AT_A_TIME: Final = 256
+PARTITIONS_AT_A_TIME: Final = 256
 
 
 async def keep_leaders(cluster: Cluster, clock: Clock) -> None:
@@ -38,21 +38,35 @@ async def keep_leaders(cluster: Cluster, clock: Clock) -> None:
         group.start_soon(repeat, "unclean elections", interval_ms, work, pauses)
 
 
-async def elect(cluster: Cluster, plan: _Plan, topic_name: str | None = None) -> None:
+async def elect(
+    cluster: Cluster,
+    plan: _Plan,
+    topic_name: str | None = None,
+    *,
+    at_a_time: int = PARTITIONS_AT_A_TIME,
+) -> None:
     """Hold elections in one topic, or in all; other tasks run in between.
+
+    Args:
+        cluster: of the process.
+        plan: finds the partitions of a topic that need another leader, within a range.
+        topic_name: None for all topics.
+        at_a_time: how many partitions are looked at, and changed in one write.
 
     Raises:
         KafkaStorageError: not written; the elections so far are held.
     """
-    async for topic_id, indexes in in_turns(_slices(cluster, topic_name), at_least=1):
+    async for topic_id, indexes in in_turns(_slices(cluster, topic_name, at_a_time), at_least=1):
         topic = cluster.topics_by_id.get(topic_id)
         if topic is not None:  # partitions never become fewer
             cluster.controller.alter_all(plan(cluster, topic, indexes))
 
 
-def _slices(cluster: Cluster, topic_name: str | None) -> Iterator[tuple[bytes, range]]:
+def _slices(
+    cluster: Cluster, topic_name: str | None, at_a_time: int
+) -> Iterator[tuple[bytes, range]]:
     for topic in [*cluster.topics.values()]:
         if topic_name in (None, topic.name):
             indexes = range(topic.partition_count)
-            for start in range(0, len(indexes), _PARTITIONS_AT_A_TIME):
-                yield topic.topic_id, indexes[start : start + _PARTITIONS_AT_A_TIME]
+            for start in range(0, len(indexes), at_a_time):
+                yield topic.topic_id, indexes[start : start + at_a_time]

@@ -59,6 +59,14 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.control",
+        ConfigType.STRING,
+        "",
+        "HOST:PORT of the control API (HTTP); empty for none. A port alone is one of 127.0.0.1; "
+        "port 0 means any free port.",
+        own=True,
+    ),
+    Setting(
         "listeners",
         ConfigType.LIST,
         "PLAINTEXT://127.0.0.1:9092",

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_lite.commands.console import line_input
 from broker_lite.commands.console.line_input import LineInput
 from broker_lite.errors import SettingsError
 
@@ -59,13 +58,12 @@ def test_lines_end_as_for_java_whatever_the_chunks(parts: list[bytes], data: st.
         os.close(reader)
 
 
-def test_a_line_without_end(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
-    monkeypatch.setattr(line_input, "LINE_BYTES_MAX", 10)
     os.write(writer, b"0123456789a")
     os.close(writer)
     with pytest.raises(SettingsError, match="a line is longer than 10 bytes"):
-        LineInput(reader).read()
+        LineInput(reader, line_bytes_max=10).read()
 
 
 def test_what_cannot_be_read() -> None:

@@ -20,9 +20,12 @@ from broker_lite.settings import Settings
 from tests.log.logs import NOW_MS, append, end_transaction
 from tests.pipeline.support import legacy_message
 from tests.support.command_line import CommandLine
+from tests.support.disk import Disk, disk
 from tests.support.packed_files import unpack
 
 KAFKAS = Path(__file__).parents[1] / "data" / "dump" / "files.json"
+__all__ = ["disk"]
+
 OVERRIDES = {"retention.ms": "-1", "index.interval.bytes": "0"}
 
 
@@ -258,18 +261,15 @@ def test_repair_of_what_is_no_data_directory(log: CommandLine, tmp_path: Path) -
 
 
 @pytest.fixture
-def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def full_disk(disk: Disk) -> Iterator[None]:
     """The names of partitions cannot be written any more."""
 
-    rename = Path.rename
+    def refuse(path: str) -> None:
+        if Path(path).name == partition_directory("orders", 0):
+            raise OSError(errno.EIO, "Input/output error", path)
 
-    def refuse(path: Path, target: Path) -> Path:
-        if target.name == partition_directory("orders", 0):
-            raise OSError(errno.EIO, "Input/output error", str(target))
-        return rename(path, target)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", refuse)
+    with disk.changed():
+        disk.before("rename", refuse)
         yield
 
 

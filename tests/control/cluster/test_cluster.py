@@ -95,7 +95,7 @@ def test_a_crash_loses_nothing_that_was_answered(open_cluster: OpenCluster, tmp_
     first = open_cluster()
     first.create_topic("t")
     # a process that died leaves its lock free and no mark of a clean stop
-    first.logs._unlock()
+    first.logs.abandon()
     second = open_cluster()
     assert list(second.topics) == ["t"]
 
@@ -123,7 +123,7 @@ def test_s43_a_change_cut_by_a_crash_did_not_happen(
     first.create_topic("before")
     size_bytes = (tmp_path / "data" / METADATA / f"{0:020d}.log").stat().st_size
     first.create_topic("cut")
-    first.logs._unlock()
+    first.logs.abandon()
     with (tmp_path / "data" / METADATA / f"{0:020d}.log").open("r+b") as file:
         file.truncate(size_bytes + 100)
     second = open_cluster()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.watcher import Watchers
 from broker_lite.control.metadata.image import GROUP_RESOURCE
@@ -248,12 +249,15 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     assert node.offsets() == {("t", 0): 7}
 
 
-def test_a_log_that_takes_long_to_read_is_not_read_again_at_once(node: Node) -> None:
+def test_a_log_that_takes_long_to_read_is_not_read_again_at_once(
+    open_node: Callable[..., Node],
+) -> None:
     """While a disk is full each commit fails; the broker has other things to do than to read."""
-    asyncio.run(node.commit(offset=1))
     # each look at the clock takes 15 ms, so reading a log takes some
     ticks = count()
-    node.clock._monotonic_ns = lambda: next(ticks) * 15_000_000
+    clock = Clock(wall_ns=lambda: 10**18, monotonic_ns=lambda: next(ticks) * 15_000_000)
+    node = open_node(clock)
+    asyncio.run(node.commit(offset=1))
     with files_end_at(node.log_path.stat().st_size):
         with pytest.raises(NotCoordinator):
             asyncio.run(node.commit(offset=2))  # how long it takes is not known yet

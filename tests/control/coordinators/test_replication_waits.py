@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.errors import CoordinatorNotAvailable, ErrorCode, NotCoordinator
 from broker_lite.log.replicas import Lag
@@ -200,7 +201,7 @@ def test_c72_what_was_written_of_groups_is_waited_for(trio: LaggingTrio) -> None
 
 def test_c72_no_replica_behind_costs_no_wait(trio: LaggingTrio) -> None:
     """Of a partition whose log is not loaded nothing is waited for either."""
-    waits = trio.groups._waits
+    waits = ReplicationWaits(trio.groups.topic, trio.clock, trio.alarm)
     asyncio.run(trio.commit())
     assert waits.offset_to_reach(trio.partition) is None
     trio.lag()

@@ -16,6 +16,7 @@ from broker_lite.settings import Settings
 from tests.control.replication.conftest import FROZEN, LAG_MAX_MS, Brokers, Open
 from tests.log.logs import append
 from tests.support.disk import Disk
+from tests.support.small_disk import files_end_at
 
 # -- elections
 
@@ -284,17 +285,11 @@ def test_a_log_that_is_offline_does_not_stop_the_timers(brokers: Brokers, disk: 
 
 
 def test_a_change_that_cannot_be_written_is_tried_again(
-    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+    brokers: Brokers,
 ) -> None:
     brokers.manager.shrink_isr(brokers.cluster.topics["t"], 0, 2)
-
-    def fail(*_: object) -> None:
-        raise KafkaStorageError("a full disk")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(brokers.cluster.controller, "join", fail)
-        with pytest.raises(KafkaStorageError):
-            brokers.catch_up(2)
+    with files_end_at(0), pytest.raises(KafkaStorageError):
+        brokers.catch_up(2)
     assert brokers.partition.isr == (1, 3)
     brokers.pass_time(0)
     assert brokers.partition.isr == (1, 3, 2)

@@ -1,13 +1,9 @@
 """C-50, C-51: replicas that are behind, and ISRs that shrink and grow."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from broker_lite.control.cluster.reassigning import plan_reassignment
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
-from broker_lite.control.metadata.metadata_records import MetadataChange
-from broker_lite.control.replication import replica_manager
 from broker_lite.log.replicas import Lag
 from tests.control.replication.conftest import FROZEN, LAG_MAX_MS, SHORT, Brokers, Open
 from tests.log.logs import append
@@ -158,34 +154,30 @@ def test_c50_more_than_there_are_replicas_is_no_minimum(open_brokers: Open) -> N
     assert (log.lacks_replicas, log.high_watermark) == (True, 2)
 
 
-def test_c55_replicas_join_many_isrs_in_few_writes(
-    open_brokers: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(replica_manager, "_SETTLED_AT_A_TIME", 2)
+def test_c55_replicas_join_many_isrs_in_few_writes(open_brokers: Open) -> None:
     brokers = open_brokers()
+    brokers.manager.settled_at_a_time = 2
     brokers.create("u", *[(1, 2, 3)] * 5)
     for index in range(5):
         for node_id in (2, 3):
             brokers.manager.shrink_isr(brokers.cluster.topics["u"], index, node_id)
+            brokers.manager.fall_behind(brokers.cluster.topics["u"], index, node_id, Lag(ms=100))
+        append(brokers.cluster.log("u", index))
     brokers.manager.settle()
-    writes: list[int] = []
-    write = brokers.cluster.write
-
-    def counted(records: Sequence[MetadataChange]) -> None:
-        writes.append(len(records))
-        write(records)
-
-    monkeypatch.setattr(brokers.cluster.controller, "_write", counted)
-    for index in range(5):
-        for node_id in (2, 3):
-            brokers.manager._return(("u", index), node_id)
+    before = len(written(brokers))
+    brokers.clock.step(100)
     brokers.manager.on_time()
-    assert writes == [4]
+    assert written(brokers)[before:] == [4]
     assert brokers.manager.next_deadline_ms() == brokers.clock.steady_ms(), "others come first"
     brokers.manager.settle()
-    assert [count for count in writes if count] == [4, 4, 2]
+    assert written(brokers)[before:] == [4, 4, 2]
     topic = brokers.cluster.topics["u"]
     assert [each.isr for each in topic.partitions] == [(1, 2, 3)] * 5
+
+
+def written(brokers: Brokers) -> list[int]:
+    """How many records each change of the metadata log has."""
+    return [len(records) for records in brokers.cluster.metadata_log.replay()]
 
 
 # -- replicas that a reassignment adds
@@ -227,9 +219,12 @@ def test_c43_a_slow_replica_joins_later(moving: Brokers) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["loaded", "not loaded"])
-def test_c43_a_broker_that_is_gone_joins_when_it_is_back(moving: Brokers, is_known: bool) -> None:
+def test_c43_a_broker_that_is_gone_joins_when_it_is_back(
+    moving: Brokers, open_brokers: Open, is_known: bool
+) -> None:
     if not is_known:
-        moving.cluster._logs.loaded.clear()
+        moving.cluster.close()
+        moving = open_brokers(broker_session_timeout_ms="9000")
     moving.down(2)
     reassign(moving, 3, 2)
     assert (moving.partition.isr, moving.partition.adding) == ((1, 3), (2, 3))

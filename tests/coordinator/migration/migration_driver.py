@@ -320,7 +320,7 @@ class ConsumerClient:
                 for topic, numbers in by_topic(self.owned).items()
             ],
         )
-        answer = self._send(request)
+        answer = self.send(request)
         if answer.error_code:
             self.errors.append(ErrorCode(answer.error_code))
             self.epoch = 0
@@ -338,7 +338,7 @@ class ConsumerClient:
 
     def leave(self, epoch: int = -1) -> ErrorCode:
         message = messages.ConsumerGroupHeartbeatRequest
-        answer = self._send(
+        answer = self.send(
             message(
                 group_id="g",
                 member_id=self.member_id,
@@ -350,7 +350,8 @@ class ConsumerClient:
         self.epoch = 0
         return ErrorCode(answer.error_code)
 
-    def _send(self, request: Any) -> Any:
+    def send(self, request: Any) -> Any:
+        """Send a heartbeat, and return the answer."""
         coordinator = self.broker.coordinator
         token = self.broker.send(coordinator.members.consumer_heartbeat, request, 1)
         return self.broker.answers[token]

@@ -134,7 +134,7 @@ def test_g12_static_member_comes_back_but_the_policy_forbids_it() -> None:
 
 def test_g107_regex_of_a_replaced_member_is_dropped() -> None:
     broker, client, static = static_mix()
-    static._send(
+    static.send(
         messages.ConsumerGroupHeartbeatRequest(
             group_id="g",
             member_id="s",

@@ -6,6 +6,7 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 from tests.support.several_brokers import come_back, place_topic
+from tests.support.small_disk import files_end_at
 
 _PREFERRED, _UNCLEAN = 0, 1
 _NONE, _UNKNOWN, _INVALID, _NO_PREFERRED, _NO_ELIGIBLE, _NOT_NEEDED = 0, 3, 42, 80, 83, 84
@@ -138,14 +139,10 @@ def test_p146_a_partition_that_is_not_there(
 
 
 def test_c40_an_election_that_cannot_be_written(
-    three: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+    three: HandlerBroker,
 ) -> None:
     three.cluster.controller.fence(3)
     come_back(three.cluster, 3)
-
-    def fail(*_: object) -> None:
-        raise KafkaStorageError("full")
-
-    monkeypatch.setattr(three.cluster.controller, "_write", fail)
-    assert elect(three, [0, 1]) == [(0, _NOT_NEEDED), (1, KafkaStorageError.code)]
+    with files_end_at(0):
+        assert elect(three, [0, 1]) == [(0, _NOT_NEEDED), (1, KafkaStorageError.code)]
     assert leaders(three)[1] == (1, 1)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from broker_lite.errors import KafkaStorageError
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 from tests.support.several_brokers import come_back, partition_of, place_topic
+from tests.support.small_disk import files_end_at
 
 _FACTOR, _ASSIGNMENT, _STORAGE, _NOT_MOVING = 38, 39, 56, 85
 
@@ -140,12 +140,9 @@ def test_p147_a_partition_that_is_named_twice_moves_once(three: HandlerBroker) -
 
 
 def test_p147_a_move_that_cannot_be_written(
-    three: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+    three: HandlerBroker,
 ) -> None:
-    def fail(*_: object) -> None:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(three.cluster.controller, "_write", fail)
-    assert reassign(three, 0, [3]).error_code == _STORAGE
-    assert reassign(three, 0, []).error_code == _ASSIGNMENT
+    with files_end_at(0):
+        assert reassign(three, 0, [3]).error_code == _STORAGE
+        assert reassign(three, 0, []).error_code == _ASSIGNMENT
     assert partition_of(three.cluster, "t").replicas == (1, 2)

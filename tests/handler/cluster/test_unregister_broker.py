@@ -5,6 +5,7 @@ import pytest
 from broker_lite.errors import KafkaStorageError
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 from tests.support.several_brokers import partition_of, place_topic
+from tests.support.small_disk import files_end_at
 
 
 @pytest.fixture
@@ -42,11 +43,9 @@ def test_c46_what_happens_to_a_forgotten_broker_changes_nothing(three: HandlerBr
 
 
 def test_c46_a_change_that_cannot_be_written(
-    three: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+    three: HandlerBroker,
 ) -> None:
-    def fail(*_: object) -> None:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(three.cluster.controller, "_write", fail)
-    assert three.call("UnregisterBroker", 0, broker_id=3).error_code == KafkaStorageError.code
+    with files_end_at(0):
+        answer = three.call("UnregisterBroker", 0, broker_id=3)
+    assert answer.error_code == KafkaStorageError.code
     assert 3 in three.cluster.brokers.by_id

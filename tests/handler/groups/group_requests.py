@@ -79,7 +79,8 @@ def commit(broker: HandlerBroker, version: int = 8, **fields: Any) -> Any:
 
 
 def break_log(broker: HandlerBroker) -> None:
-    """Make the state of group g unreadable: its partition is damaged, and read anew."""
+    """Make the state of group g unreadable: its partition is damaged, and read anew
+    because its leader was gone for a moment."""
     groups = broker.context.groups
     log = broker.cluster.log(groups.topic.name, groups.partition_of("g"))
     segment = log.segments.active
@@ -88,4 +89,6 @@ def break_log(broker: HandlerBroker) -> None:
         byte = file.read(1)
         file.seek(segment.size_bytes - 1)
         file.write(bytes([byte[0] ^ 1]))
-    groups._state.reload(groups.partition_of("g"))
+    controller = broker.cluster.controller
+    controller.fence(broker.context.node_id)
+    controller.unfence(broker.context.node_id)

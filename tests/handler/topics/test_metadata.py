@@ -9,6 +9,7 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.handler.context import ListenerInfo
 from broker_lite.wire import ZERO_UUID, messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+from tests.support.small_disk import files_end_at
 
 VERSIONS = range(14)
 ENTRY = messages.MetadataRequest.MetadataRequestTopic
@@ -83,19 +84,19 @@ def test_p85_what_cannot_be_created_is_unknown(open_broker: OpenBroker) -> None:
 
 
 def test_p85_topics_created_on_demand_are_one_change(broker: HandlerBroker) -> None:
-    before = broker.cluster._image.version
+    changes = len([*broker.cluster.metadata_log.replay()])
     entries = [ENTRY(name=name) for name in ("a", "..", "b", "a", "__consumer_offsets", "c")]
     told = broker.call("Metadata", 12, topics=entries).topics
     codes = {"a": 0, "..": 17, "b": 0, "__consumer_offsets": 3, "c": 0}
     assert {each.name: each.error_code for each in told} == codes
-    assert broker.cluster._image.version == before + 1
+    assert len([*broker.cluster.metadata_log.replay()]) == changes + 1
 
 
 def test_p85_a_disk_that_fails_makes_them_unknown(
     broker: HandlerBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broker.cluster._metadata_log._has_failed = True  # type: ignore[union-attr]
-    assert one(broker.call("Metadata", 12, topics=[ENTRY(name="t")]).topics).error_code == 3
+    with files_end_at(0):
+        assert one(broker.call("Metadata", 12, topics=[ENTRY(name="t")]).topics).error_code == 3
     assert "topics not created on demand: " in caplog.text
 
 

@@ -20,14 +20,14 @@ NOW_MS = T0 + 1_000_000
 RETENTION_MS = 5000
 
 
-def newest_of(offsets: Iterable[int]) -> NewestByKey:
+def keys_of(offsets: Iterable[int]) -> KeyMap:
     """Let the records of batch() with these offsets be the newest of their keys."""
     keys = KeyMap(memoryview(bytearray(24 * 64)).cast("Q"), 1, 2)
     inside = set(offsets)
     for index in range(10):
         key = memoryview(b"k%d" % index)
         keys.put(key, 0, len(key), 10 + index if 10 + index in inside else 100)
-    return NewestByKey(keys, 1000)
+    return keys
 
 
 def round_of(
@@ -40,7 +40,7 @@ def round_of(
 ) -> Round:
     return Round(
         lambda _: discards,
-        newest_of(survivors),
+        NewestByKey(keys_of(survivors), 1000),
         lambda producer_id: last if producer_id == 7 else None,
         end_offset,
         now_ms,
@@ -209,7 +209,7 @@ def test_records_that_a_writer_would_write_otherwise_are_written_so_r32_r90() ->
 
 def test_what_was_not_looked_at_stays_s84() -> None:
     given = batch()
-    looked_at = round_of()._replace(newest=NewestByKey(newest_of(())._keys, 10))
+    looked_at = round_of()._replace(newest=NewestByKey(keys_of(()), 10))
     assert kept(left(given, looked_at)) == [(11, T0 + 1, b"1"), (12, T0 + 2, b"2")]
 
 

@@ -20,8 +20,7 @@ from tests.log.logs import FOREVER_MS, NOW_MS, STEM, append, end_transaction, fi
 
 def killed_and_opened(manager: LogManager) -> LogManager:
     """Open the directory of a manager that was never closed."""
-    assert manager._lock is not None
-    manager._lock.release()
+    manager.abandon()
     return opened(manager.data_dir)
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from broker_lite.log.files.open_file import OpenFile
-from broker_lite.log.recovery import cut_off
 from broker_lite.log.recovery.cut_off import count_sound
 from broker_lite.record.builder import BatchBuilder
 
@@ -21,9 +20,9 @@ def batch(base_offset: int) -> bytes:
 SIZE = len(batch(0))
 
 
-def count(path: Path, data: bytes, lowest_offset: int = 0) -> int:
+def count(path: Path, data: bytes, lowest_offset: int = 0, **limits: int) -> int:
     path.write_bytes(data)
-    return count_sound(OpenFile(str(path)), 0, len(data), lowest_offset)
+    return count_sound(OpenFile(str(path)), 0, len(data), lowest_offset, **limits)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +57,9 @@ def test_s_43_a_batch_in_a_sound_one_is_none(tmp_path: Path) -> None:
     assert count(tmp_path / "log", b"x" + bytes(outer)) == 1
 
 
-def test_what_is_looked_at_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_looked_at_is_bounded(tmp_path: Path) -> None:
     data = b"".join(batch(number) for number in range(10))
-    monkeypatch.setattr(cut_off, "LOOKED_AT_BYTES", 5 * SIZE)
-    assert count(tmp_path / "log", data) == 5
-    monkeypatch.setattr(cut_off, "CHECKED_BYTES_MAX", 2 * SIZE)
-    assert count(tmp_path / "log", data) == 3
+    limits = {"looked_at_bytes": 5 * SIZE}
+    assert count(tmp_path / "log", data, **limits) == 5
+    limits["checked_bytes_max"] = 2 * SIZE
+    assert count(tmp_path / "log", data, **limits) == 3

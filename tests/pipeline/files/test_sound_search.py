@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker_lite.log.files.headers import header_at
-from broker_lite.pipeline.files import sound_search
 from broker_lite.pipeline.files.sound_search import (
     BATCH_BYTES_MAX,
     OffsetBounds,
@@ -30,9 +30,9 @@ def batch(base_offset: int, value: bytes = b"value") -> bytes:
     return bytes(data)
 
 
-def found(path: Path, bounds: OffsetBounds = ANY, *, with_old: bool = False) -> int | None:
+def found(path: Path, bounds: OffsetBounds = ANY, **options: Any) -> int | None:
     with IO.open(str(path)) as file:
-        header = find_sound(file, 0, file.size_bytes, bounds, with_old=with_old)
+        header = find_sound(file, 0, file.size_bytes, bounds, **options)
     return None if header is None else header.position
 
 
@@ -72,11 +72,10 @@ def test_r_60_old_messages_are_found_when_they_are_looked_for(tmp_path: Path, ma
     assert found(path) is None
 
 
-def test_many_candidates_do_not_take_for_ever(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(sound_search, "CHECKED_BYTES_MAX", 100)
+def test_many_candidates_do_not_take_for_ever(tmp_path: Path) -> None:
     false = batch(7, bytes(100_000))[:61]
     path = write_segment(tmp_path, false * 3 + batch(9) + bytes(300_000))
-    assert found(path) == 3 * len(false)
+    assert found(path, checked_bytes_max=100) == 3 * len(false)
 
 
 def test_bounds_of_a_segment() -> None:

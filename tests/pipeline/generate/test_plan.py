@@ -2,7 +2,6 @@
 
 import pytest
 
-from broker_lite.pipeline.generate import plan as generate_plan
 from broker_lite.pipeline.generate.plan import PartitionShape, shape_of, tasks_of
 from broker_lite.pipeline.generate.spec import GenerateSpec
 
@@ -66,10 +65,9 @@ def test_sizes_of_a_specification() -> None:
 
 
 @pytest.mark.parametrize("task_bytes", [1, 100_000, 1 << 40])
-def test_tasks_have_every_segment_once(monkeypatch: pytest.MonkeyPatch, task_bytes: int) -> None:
-    monkeypatch.setattr(generate_plan, "TASK_BYTES", task_bytes)
+def test_tasks_have_every_segment_once(task_bytes: int) -> None:
     spec = spec_of(records=5000, partitions=3, value_bytes=100, segment_bytes="50k")
-    tasks = list(tasks_of(spec))
+    tasks = list(tasks_of(spec, task_bytes=task_bytes))
     found = [
         (piece.partition, number)
         for task in tasks

@@ -1,12 +1,11 @@
 """R-02, R-04, R-06, S-05: what is read of segment files, whole and damaged."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.read import batches
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import (
     Corruption,
@@ -16,6 +15,7 @@ from broker_lite.pipeline.read.corruption import (
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.legacy.messages import LegacyMessage
 from broker_lite.record.records import iterate_records
+from tests.pipeline.stream_support import SmallReads
 from tests.pipeline.support import (
     Partition,
     cut,
@@ -28,13 +28,14 @@ from tests.pipeline.support import (
 )
 
 IO = LocalFileIO()
+Read: TypeAlias = tuple[list[LogBatch], list[Corruption]]
 BATCHES, RECORDS, BATCH_BYTES = 12, 10, 431
 
 
-def read(split: Split, **options: Any) -> tuple[list[LogBatch], list[Corruption]]:
+def read(split: Split, io: FileIO = IO, **options: Any) -> Read:
     found: list[Corruption] = []
     options = {"check_crc": True, "on_corrupt": found.append} | options
-    return list(read_batches(IO, split, **options)), found
+    return list(read_batches(io, split, **options)), found
 
 
 def offsets(found: list[LogBatch]) -> list[int]:
@@ -44,9 +45,19 @@ def offsets(found: list[LogBatch]) -> list[int]:
 EVERY = list(range(RECORDS - 1, BATCHES * RECORDS, RECORDS))
 
 
-@pytest.fixture(params=[1 << 20, 700, 1], ids=["one read", "some reads", "a read a batch"])
-def read_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "READ_BYTES", request.param)
+class InPieces:
+    """Tests that give the same however much is read at once."""
+
+    @pytest.fixture(
+        autouse=True,
+        params=[1 << 20, 700, 1],
+        ids=["one read", "some reads", "a read a batch"],
+    )
+    def give_io(self, request: pytest.FixtureRequest) -> None:
+        self.io = SmallReads(request.param)
+
+    def read(self, split: Split, **options: Any) -> Read:
+        return read(split, self.io, **options)
 
 
 @pytest.fixture
@@ -64,10 +75,9 @@ def log_path(partition: Partition) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("read_bytes")
-class TestSound:
+class TestSound(InPieces):
     def test_every_batch_with_its_place(self, partition: Partition) -> None:
-        found, corrupt = read(whole_split(partition.directory.parent))
+        found, corrupt = self.read(whole_split(partition.directory.parent))
         assert offsets(found) == EVERY
         assert [one.position for one in found] == [
             number * BATCH_BYTES for number in range(BATCHES)
@@ -75,7 +85,7 @@ class TestSound:
         assert not corrupt
 
     def test_views_outlive_the_read(self, partition: Partition) -> None:
-        found, _ = read(whole_split(partition.directory.parent))
+        found, _ = self.read(whole_split(partition.directory.parent))
         keys = [record.key for one in found for record in iterate_records(one.batch)]  # type: ignore[arg-type]
         assert keys == [row.key for row in partition.rows]
 
@@ -87,13 +97,13 @@ class TestSound:
         self, partition: Partition, first: int, end: int, expected: list[int]
     ) -> None:
         split = whole_split(partition.directory.parent, first_offset=first, end_offset=end)
-        assert offsets(read(split)[0]) == expected
+        assert offsets(self.read(split)[0]) == expected
 
     def test_several_segments(self, tmp_path: Path) -> None:
         with Partition(tmp_path, segment_bytes=1500) as written:
             for batch in range(BATCHES):
                 written.append(numbered(RECORDS, first=batch * RECORDS))
-        found, _ = read(whole_split(tmp_path))
+        found, _ = self.read(whole_split(tmp_path))
         assert offsets(found) == EVERY
         assert len({one.segment for one in found}) > 2
 
@@ -103,29 +113,27 @@ class TestSound:
             for last in (2, 5, 8)
         ]
         write_segment(tmp_path, b"".join(wrappers) + legacy_message(9, None, b"v"))
-        assert offsets(read(whole_split(tmp_path, first_offset=3, end_offset=7))[0]) == [5, 8]
-        found, _ = read(whole_split(tmp_path))
+        assert offsets(self.read(whole_split(tmp_path, first_offset=3, end_offset=7))[0]) == [5, 8]
+        found, _ = self.read(whole_split(tmp_path))
         assert [type(one.batch) for one in found] == [LegacyMessage] * 4
 
 
-def test_reads_are_bounded(partition: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "READ_BYTES", 1000)
-    found, _ = read(whole_split(partition.directory.parent))
+def test_reads_are_bounded(partition: Partition) -> None:
+    found, _ = read(whole_split(partition.directory.parent), SmallReads(1000))
     assert max(len(one.batch.buffer) for one in found) <= 1000
 
 
-@pytest.mark.usefixtures("read_bytes")
-class TestTail:
+class TestTail(InPieces):
     @pytest.mark.parametrize("left_bytes", [1, 11, 16, 17, 60, 300])
     def test_a_torn_tail_is_the_end(self, partition: Partition, left_bytes: int) -> None:
         cut(log_path(partition), (BATCHES - 1) * BATCH_BYTES + left_bytes)
         split = whole_split(partition.directory.parent, end_offset=110)
-        found, corrupt = read(split)
+        found, corrupt = self.read(split)
         assert (offsets(found), corrupt) == (EVERY[:-1], [])
 
     def test_r_04_a_batch_that_should_be_there_is_damage(self, partition: Partition) -> None:
         cut(log_path(partition), (BATCHES - 1) * BATCH_BYTES + 300)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert offsets(found) == EVERY[:-1]
         assert [(one.rule, one.position) for one in corrupt] == [
             ("R-04", (BATCHES - 1) * BATCH_BYTES)
@@ -134,7 +142,7 @@ class TestTail:
     def test_a_file_that_shrank(self, partition: Partition) -> None:
         split = whole_split(partition.directory.parent, end_offset=120)
         cut(log_path(partition), 3 * BATCH_BYTES)
-        found, corrupt = read(split)
+        found, corrupt = self.read(split)
         assert offsets(found) == EVERY[:3]
         assert corrupt[0].rule == "R-04"
         assert corrupt[0].position == 3 * BATCH_BYTES
@@ -142,7 +150,7 @@ class TestTail:
     def test_s_05_zeros_of_a_file_that_was_extended_ahead(self, partition: Partition) -> None:
         path = log_path(partition)
         path.write_bytes(path.read_bytes() + bytes(5000))
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert (offsets(found), corrupt) == (EVERY, [])
 
 
@@ -150,8 +158,7 @@ BASE_OFFSET_LOW_BYTE, LENGTH_HIGH_BYTE, LENGTH_LOW_BYTES, MAGIC, CONTENT = 7, 8,
 LAST_OFFSET_DELTA = 23
 
 
-@pytest.mark.usefixtures("read_bytes")
-class TestDamage:
+class TestDamage(InPieces):
     """The fifth batch is damaged; entries of the index lead to every second one."""
 
     @pytest.mark.parametrize(
@@ -170,7 +177,7 @@ class TestDamage:
     ) -> None:
         position = 4 * BATCH_BYTES
         damage(log_path(partition), position + byte, xor)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert [(one.rule, one.position) for one in corrupt] == [(rule, position)]
         missing = [offset for offset in EVERY if offset not in offsets(found)]
         assert missing[: len(lost)] == lost
@@ -181,7 +188,7 @@ class TestDamage:
     ) -> None:
         position = 4 * BATCH_BYTES
         damage(log_path(partition), position + LENGTH_LOW_BYTES, 1)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert corrupt[0].rule == "R-06"
         assert len([offset for offset in EVERY if offset not in offsets(found)]) <= 2
 
@@ -194,7 +201,7 @@ class TestDamage:
         for path in partition.directory.glob("*.index"):
             path.unlink()
         damage(log_path(partition), 4 * BATCH_BYTES + byte, xor)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert offsets(found) == EVERY[:4] + EVERY[5:]
         assert corrupt[0].position == 4 * BATCH_BYTES
         assert all(one.position < 5 * BATCH_BYTES for one in corrupt)
@@ -205,14 +212,14 @@ class TestDamage:
         self, partition: Partition, xor: int
     ) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + BASE_OFFSET_LOW_BYTE, xor)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=1 << 40))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=1 << 40))
         assert [(one.rule, one.position) for one in corrupt] == [("S-05", 4 * BATCH_BYTES)]
         assert offsets(found) == EVERY[:4] + EVERY[5:]
 
     def test_s_05_batches_once_more(self, partition: Partition) -> None:
         path = log_path(partition)
         path.write_bytes(path.read_bytes() * 2)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=1 << 40))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=1 << 40))
         assert offsets(found) == EVERY
         assert {one.rule for one in corrupt} == {"S-05"}
 
@@ -225,27 +232,27 @@ class TestDamage:
         first = min(partition.directory.glob("*.log"))
         second_batch = first.stat().st_size // 2
         damage(first, second_batch + BASE_OFFSET_LOW_BYTE, 0x02)
-        found, corrupt = read(whole_split(tmp_path, end_offset=4))
+        found, corrupt = self.read(whole_split(tmp_path, end_offset=4))
         assert [(one.rule, one.position) for one in corrupt] == [("S-05", second_batch)]
         assert offsets(found) == [0, 2, 3]
 
     def test_r_06_a_last_offset_in_front_of_the_first(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + LAST_OFFSET_DELTA, 0x80)
         split = whole_split(partition.directory.parent, end_offset=120)
-        found, corrupt = read(split)
+        found, corrupt = self.read(split)
         assert [(one.rule, one.position) for one in corrupt] == [("R-06", 4 * BATCH_BYTES)]
         assert offsets(found) == EVERY[:4] + EVERY[5:]
-        assert [one.rule for one in read(split, check_crc=False)[1]] == ["S-05"]
+        assert [one.rule for one in self.read(split, check_crc=False)[1]] == ["S-05"]
 
     def test_s_05_a_high_offset_does_not_end_the_read(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES, 0x01)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert [(one.rule, one.position) for one in corrupt] == [("S-05", 4 * BATCH_BYTES)]
         assert offsets(found) == EVERY[:4] + EVERY[5:]
 
     def test_s_05_a_high_offset_at_the_end(self, partition: Partition) -> None:
         damage(log_path(partition), 11 * BATCH_BYTES, 0x01)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert [(one.rule, one.position) for one in corrupt] == [("S-05", 11 * BATCH_BYTES)]
         assert offsets(found) == EVERY[:11]
 
@@ -270,7 +277,7 @@ class TestDamage:
         damage(path, 10 * BATCH_BYTES + byte, xor)
         split = whole_split(partition.directory.parent, end_offset=120)._replace(cleaned_end=0)
         expected = EVERY[:9] + EVERY[9:10] * is_front_sound + EVERY[11:]
-        assert offsets(read(split)[0]) == expected
+        assert offsets(self.read(split)[0]) == expected
 
     def test_s_05_a_last_batch_behind_garbage_is_not_confirmed(self, partition: Partition) -> None:
         path = log_path(partition)
@@ -278,7 +285,7 @@ class TestDamage:
             damage(path, 10 * BATCH_BYTES + byte)
         damage(path, 10 * BATCH_BYTES)
         split = whole_split(partition.directory.parent, end_offset=120)._replace(cleaned_end=0)
-        found, corrupt = read(split)
+        found, corrupt = self.read(split)
         assert offsets(found) == EVERY[:10]
         assert (corrupt[-1].rule, corrupt[-1].position) == ("S-05", 11 * BATCH_BYTES)
 
@@ -291,7 +298,7 @@ class TestDamage:
         fifth, sixth, behind = (number * BATCH_BYTES for number in (4, 5, 6))
         path.write_bytes(data[:fifth] + data[sixth:behind] + data[fifth:sixth] + data[behind:])
         damage(path, sixth + LENGTH_LOW_BYTES + 1, 1)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert offsets(found) == EVERY[:4] + EVERY[5:]
         assert {sixth <= one.position < behind for one in corrupt} == {True}
 
@@ -306,7 +313,7 @@ class TestDamage:
         if with_damage:
             damage(path, fifth + CONTENT)
         split = whole_split(partition.directory.parent, end_offset=120)._replace(cleaned_end=0)
-        found, corrupt = read(split)
+        found, corrupt = self.read(split)
         assert offsets(found) == EVERY[:5] + EVERY[6:]
         assert corrupt[0].position == fifth
 
@@ -322,7 +329,7 @@ class TestDamage:
         front = data[: 4 * BATCH_BYTES]
         path.write_bytes(front + sixth + long + sixth + eighth)
         split = whole_split(partition.directory.parent, end_offset=80)._replace(cleaned_end=0)
-        assert offsets(read(split)[0]) == [*EVERY[:4], *EVERY[5:8]]
+        assert offsets(self.read(split)[0]) == [*EVERY[:4], *EVERY[5:8]]
 
     def test_s_05_an_offset_of_the_segment_behind_contradicts_nothing(self, tmp_path: Path) -> None:
         with Partition(tmp_path) as partition:
@@ -336,32 +343,32 @@ class TestDamage:
         damage(first, 1)
         damage(first, LENGTH_HIGH_BYTE)
         damage(first, 2 * batch_bytes + BASE_OFFSET_LOW_BYTE, 0x20)
-        found, corrupt = read(whole_split(tmp_path, end_offset=6)._replace(cleaned_end=0))
+        found, corrupt = self.read(whole_split(tmp_path, end_offset=6)._replace(cleaned_end=0))
         assert offsets(found) == [1, 3, 4, 5]
         assert [one.position for one in corrupt] == [0, 2 * batch_bytes]
 
     def test_a_place_is_told_once(self, partition: Partition) -> None:
         damage(log_path(partition), 3 * BATCH_BYTES + CONTENT)
         damage(log_path(partition), 4 * BATCH_BYTES + MAGIC, 7)
-        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        found, corrupt = self.read(whole_split(partition.directory.parent, end_offset=120))
         assert [one.position for one in corrupt] == [3 * BATCH_BYTES, 4 * BATCH_BYTES]
         assert offsets(found) == EVERY[:3] + EVERY[5:]
 
     def test_what_is_not_wanted_is_not_checked(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + CONTENT)
         split = whole_split(partition.directory.parent, first_offset=60, end_offset=80)
-        assert read(split)[1] == []
+        assert self.read(split)[1] == []
 
     def test_checksums_are_not_looked_at_unless_asked(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + CONTENT)
         split = whole_split(partition.directory.parent)
-        assert offsets(read(split, check_crc=False)[0]) == EVERY
+        assert offsets(self.read(split, check_crc=False)[0]) == EVERY
 
     def test_fail_names_file_position_and_rule(self, partition: Partition) -> None:
         position = 4 * BATCH_BYTES
         damage(log_path(partition), position + CONTENT)
         with pytest.raises(CorruptLog) as caught:
-            read(whole_split(partition.directory.parent), on_corrupt=raise_corruption)
+            self.read(whole_split(partition.directory.parent), on_corrupt=raise_corruption)
         expected = f"corrupt log: {log_path(partition)} at {position}: R-06: wrong checksum"
         assert str(caught.value).startswith(expected)
 

@@ -2,40 +2,50 @@
 
 from pathlib import Path
 
-import pytest
-
-from broker_lite.pipeline.files import sound_search
-from broker_lite.pipeline.read import sound_behind
+from broker_lite.pipeline.files.file_io import Lasting, ReadableFile
 from broker_lite.pipeline.read.sound_behind import SoundBehind
 from broker_lite.pipeline.read.split import SegmentRange
 from tests.pipeline.files.filled import IO, fill, log_of
 from tests.pipeline.support import damage
 
 
-def test_a_search_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begins = []
+class WatchedFile(Lasting):
+    """A small file that notes where each search begins to look for data."""
 
-    def find(file, begin, *given, **named):
-        begins.append(begin)
-        return sound_search.find_sound(file, begin, *given, **named)
+    def __init__(self, file: ReadableFile) -> None:
+        self._file = file
+        self.begins: list[int] = []
 
-    monkeypatch.setattr(sound_behind, "find_sound", find)
+    @property
+    def size_bytes(self) -> int:
+        return self._file.size_bytes
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        return self._file.read_at(position, size_bytes)
+
+    def next_data(self, position: int) -> int:
+        self.begins.append(position)
+        return self._file.next_data(position)
+
+
+def test_a_search_is_done_once(tmp_path: Path) -> None:
     places = fill(tmp_path, batches=5, segment_bytes=1 << 20)
     segment = log_of(tmp_path).segments[0]
     second, third = places[1][1], places[2][1]
-    with IO.open(segment.log_path) as file:
+    with IO.open(segment.log_path) as opened:
+        file = WatchedFile(opened)
         behind = SoundBehind(file, SegmentRange(segment, 0, file.size_bytes))
         for begin in (1, 5, second):
             found = behind.find(begin, 0, with_old=False)
             assert found is not None
             assert found.position == second
-        assert begins == [1]
+        assert file.begins == [1]
         found = behind.find(second + 1, 0, with_old=False)
         assert found is not None
         assert found.position == third
         assert behind.find(places[-1][1] + 1, 0, with_old=False) is None
         assert behind.find(places[-1][1] + 2, 0, with_old=False) is None
-    assert begins == [1, second + 1, places[-1][1] + 1]
+    assert file.begins == [1, second + 1, places[-1][1] + 1]
 
 
 def test_s_05_what_follows_and_what_a_damaged_header_says(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """F-14, S-16, S-17, V-64: open and aborted transactions, told by the files of a log."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
-from broker_lite.pipeline.read import transactions
 from broker_lite.pipeline.read.batches import read_batches
 from broker_lite.pipeline.read.corruption import Corruption, CorruptLog, raise_corruption
 from broker_lite.pipeline.read.options import ReadOptions
@@ -188,18 +188,18 @@ def test_s_16_a_cut_index_changes_nothing(partition: Partition, size_bytes: int)
 
 
 def test_s_16_the_index_is_believed_about_what_ends_far_behind(
-    partition: Partition, monkeypatch: pytest.MonkeyPatch
+    partition: Partition,
 ) -> None:
-    monkeypatch.setattr(transactions, "LOOK_AHEAD_BYTES", 0)
     root = partition.directory.parent
     first = whole_split(root).ranges[0]
     split = whole_split(root)._replace(
         ranges=(first._replace(end_position=first.end_position - 78),), end_offset=4
     )
-    assert find_aborted(IO, split, raise_corruption).hides(data_batches(root)[1])
+    find = partial(find_aborted, IO, split, raise_corruption, look_ahead_bytes=0)
+    assert find().hides(data_batches(root)[1])
     (path,) = partition.directory.glob("*.txnindex")
     path.write_bytes(b"")
-    assert not find_aborted(IO, split, raise_corruption).hides(data_batches(root)[1])
+    assert not find().hides(data_batches(root)[1])
 
 
 def test_s_16_the_index_is_believed_where_a_marker_is_damaged(partition: Partition) -> None:

@@ -12,9 +12,9 @@ from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import DataLossError
 from broker_lite.pipeline.read.split import Split
-from broker_lite.pipeline.stream import planned
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
 from broker_lite.pipeline.stream.settling import UnsettledLog
+from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD
 from tests.pipeline.stream.test_stretch import ALL, STEPS, SURVIVORS, Changing, write_log
 from tests.pipeline.stream_support import IO, compaction, delete_segments_below
 from tests.pipeline.support import Partition, numbered
@@ -30,11 +30,15 @@ def planned_splits(root: Path, io: FileIO = IO, **given: str) -> list[Split]:
     return plan_settled(io, str(root), options_of(root, **given))
 
 
-def offsets(splits: list[Split], io: FileIO = IO, **given: str) -> list[int]:
+def offsets(
+    splits: list[Split], io: FileIO = IO, segments_held: int = SEGMENTS_HELD, **given: str
+) -> list[int]:
     return [
         offset
         for split in splits
-        for arrow_batch in read_planned(io, split, options_of("/", **given))
+        for arrow_batch in read_planned(
+            io, split, options_of("/", **given), segments_held=segments_held
+        )
         for offset in arrow_batch.column("offset").to_pylist()
     ]
 
@@ -45,21 +49,16 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=[64, 1], ids=["all at once", "one by one"])
-def held(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planned, "SEGMENTS_HELD", request.param)
-
-
-@pytest.mark.usefixtures("held")
+@pytest.mark.parametrize("held", [64, 1], ids=["all at once", "one by one"])
 @pytest.mark.parametrize("split_bytes", ["1", "64m"], ids=["many splits", "one split"])
 @pytest.mark.parametrize("done", range(0, STEPS + 1, 3))
-def test_a_cleaner_came_in_between(root: Path, done: int, split_bytes: str) -> None:
+def test_a_cleaner_came_in_between(root: Path, done: int, split_bytes: str, held: int) -> None:
     splits = planned_splits(root, maxSplitBytes=split_bytes)
-    assert offsets(splits) == list(ALL)
+    assert offsets(splits, segments_held=held) == list(ALL)
     steps = compaction(root, SURVIVORS.__contains__)
     for step in steps[:done]:
         step()
-    found = offsets(splits, Changing(0, 2, steps[done:]))
+    found = offsets(splits, Changing(0, 2, steps[done:]), held)
     assert found == sorted(set(found))
     assert set(ALL) >= set(found) >= SURVIVORS
 

@@ -10,9 +10,8 @@ from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFi
 from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.ranges import DataLossError
-from broker_lite.pipeline.stream import stretch
 from broker_lite.pipeline.stream.settling import UnsettledLog
-from broker_lite.pipeline.stream.stretch import Stretch, read_stretch
+from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD, Stretch, read_stretch
 from tests.pipeline.stream_support import (
     IO,
     Step,
@@ -56,9 +55,16 @@ def offsets(
 
 
 def each_offset(
-    root: Path, wanted: Stretch | None = None, io: LocalFileIO = IO, **options: str
+    root: Path,
+    wanted: Stretch | None = None,
+    io: LocalFileIO = IO,
+    *,
+    segments_held: int = SEGMENTS_HELD,
+    **options: str,
 ) -> Iterator[int]:
-    for arrow_batch in read_stretch(io, wanted or of(root), stream_options(root, **options)):
+    for arrow_batch in read_stretch(
+        io, wanted or of(root), stream_options(root, **options), segments_held=segments_held
+    ):
         yield from arrow_batch.column("offset").to_pylist()
 
 
@@ -97,10 +103,9 @@ def test_no_more_than_it_whatever_batches_and_segments_are(
     assert offsets(root, of(root, first, end)) == list(range(first, end))
 
 
-def test_few_segments_are_open_at_a_time(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretch, "SEGMENTS_HELD", 1)
-    assert offsets(root) == list(ALL)
-    assert offsets(root, of(root, 5, 11)) == list(range(5, 11))
+def test_few_segments_are_open_at_a_time(root: Path) -> None:
+    assert list(each_offset(root, segments_held=1)) == list(ALL)
+    assert list(each_offset(root, of(root, 5, 11), segments_held=1)) == list(range(5, 11))
 
 
 def assert_read_beside_a_cleaner(root: Path, done: int, first: int, every: int) -> Changing:
@@ -136,9 +141,8 @@ def test_a_reader_comes_to_a_cleaner_at_any_step_s89(tmp_path: Path, every: int)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_cleaner_between_segments(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretch, "SEGMENTS_HELD", 1)
-    rows = each_offset(root)
+def test_a_cleaner_between_segments(root: Path) -> None:
+    rows = each_offset(root, segments_held=1)
     found = [next(rows) for _ in range(5)]
     for step in compaction(root, SURVIVORS.__contains__):
         step()

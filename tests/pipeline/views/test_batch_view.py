@@ -11,8 +11,7 @@ from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split
-from broker_lite.pipeline.views import batch_view
-from broker_lite.pipeline.views.batch_view import batch_rows, batch_schema
+from broker_lite.pipeline.views.batch_view import ROWS_MAX, batch_rows, batch_schema
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
 from tests.log.batches import batch as raw_batch
@@ -31,9 +30,9 @@ IO = LocalFileIO()
 TIME = datetime.fromtimestamp(T0 / 1000, UTC)
 
 
-def arrow(split: Split, **given: str) -> list[pa.RecordBatch]:
+def arrow(split: Split, rows_max: int = ROWS_MAX, **given: str) -> list[pa.RecordBatch]:
     options = ReadOptions.parse({"path": "/", "view": "batches"} | given)
-    found = list(batch_rows(IO, split, options))
+    found = list(batch_rows(IO, split, options, rows_max=rows_max))
     for arrow_batch in found:
         arrow_batch.validate(full=True)
         assert arrow_batch.schema == batch_schema(options.columns)
@@ -95,12 +94,11 @@ def test_only_some_columns(tmp_path: Path, columns: tuple[str, ...]) -> None:
     assert found == everything.select(columns)
 
 
-def test_arrow_batches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_view, "ROWS_MAX", 3)
+def test_arrow_batches_are_bounded(tmp_path: Path) -> None:
     with Partition(tmp_path) as partition:
         for _ in range(7):
             partition.append(numbered(1))
-    assert [one.num_rows for one in arrow(whole_split(tmp_path))] == [3, 3, 1]
+    assert [one.num_rows for one in arrow(whole_split(tmp_path), 3)] == [3, 3, 1]
     assert arrow(whole_split(tmp_path, first_offset=7)) == []
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from broker_lite.pipeline.files import index_entries
-from broker_lite.pipeline.views import index_view
 from tests.pipeline.index_reading import (
     BATCH_BYTES,
     BATCHES,
@@ -69,9 +68,8 @@ def test_only_some_columns(partition: Partition, columns: tuple[str, ...]) -> No
 
 def test_arrow_batches_are_bounded(partition: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = read(partition.directory.parent)
-    monkeypatch.setattr(index_view, "ROWS_MAX", 4)
     monkeypatch.setattr(index_entries, "PAGE_ENTRIES", 3)
-    found = arrow(whole_split(partition.directory.parent))
+    found = arrow(whole_split(partition.directory.parent), 4)
     assert [one.num_rows for one in found][:-1] == [4] * (len(whole) // 4)
     assert [row for one in found for row in one.to_pylist()] == whole
 

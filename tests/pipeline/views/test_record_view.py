@@ -12,7 +12,6 @@ from pyarrow import fs as pa_fs
 
 from broker_lite.pipeline.files.arrow_files import ArrowFileIO
 from broker_lite.pipeline.files.layout import find_partitions
-from broker_lite.pipeline.read import batches
 from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.plan import plan_ranges
 from broker_lite.pipeline.read.ranges import OffsetRange
@@ -25,6 +24,7 @@ from broker_lite.testing import Broker
 from tests.log.batches import batch as raw_batch
 from tests.log.batches import record
 from tests.pipeline.reading import IO, arrow, options, read, rows
+from tests.pipeline.stream_support import SmallReads
 from tests.pipeline.support import (
     CREATE_TIME,
     LOG_APPEND_TIME,
@@ -275,6 +275,7 @@ _MEASURE_PEAK = """
 import resource, sys
 from pathlib import Path
 from tests.pipeline.reading import record_batches, IO, options
+from tests.pipeline.stream_support import SmallReads
 from tests.pipeline.support import whole_split
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 split, before = whole_split(Path(sys.argv[1])), peak()
@@ -302,12 +303,12 @@ def test_memory_does_not_grow_with_the_segment(tmp_path: Path) -> None:
     assert grown_bytes < 128 << 20
 
 
-def test_reads_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_of_any_size_give_the_same(tmp_path: Path) -> None:
     with Partition(tmp_path, segment_bytes=3000) as partition:
         for number in range(20):
             partition.append(numbered(9), codec=number % 5)
-    monkeypatch.setattr(batches, "READ_BYTES", 64)
-    assert read(whole_split(tmp_path)) == partition.rows
+    found = record_batches(SmallReads(64), whole_split(tmp_path), options())
+    assert rows(found) == partition.rows
 
 
 def test_another_storage(tmp_path: Path) -> None:

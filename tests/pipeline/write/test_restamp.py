@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.write import restamp
 from broker_lite.pipeline.write.log_writer import Placement
 from broker_lite.pipeline.write.restamp import restamp_copy, restamp_local
 from broker_lite.record.batch import RecordBatch
@@ -41,11 +40,9 @@ def test_in_place(staged: Path) -> None:
 
 
 @pytest.mark.parametrize("read_bytes", [20, 200, 1 << 20])
-def test_in_a_copy(
-    staged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_bytes: int
-) -> None:
-    monkeypatch.setattr(restamp, "READ_BYTES", read_bytes)
+def test_in_a_copy(staged: Path, tmp_path: Path, read_bytes: int) -> None:
     before = staged.read_bytes()
-    restamp_copy(LocalFileIO(), str(staged), str(tmp_path / "copy"), 1 << 40, 9)
+    copy = str(tmp_path / "copy")
+    restamp_copy(LocalFileIO(), str(staged), copy, 1 << 40, 9, read_bytes=read_bytes)
     check(tmp_path / "copy")
     assert staged.read_bytes() == before

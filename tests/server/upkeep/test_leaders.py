@@ -13,8 +13,9 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Alteration
 from broker_lite.control.cluster.electing import preferred_elections, unclean_elections
-from broker_lite.server.upkeep import leaders as upkeep
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.server.upkeep.leaders import elect, keep_leaders
 from broker_lite.settings import Given, Settings
 from tests.support.several_brokers import come_back, partition_of, place_topic
@@ -48,21 +49,18 @@ def leaders(cluster: Cluster, name: str = "t") -> list[int]:
     return [partition.leader for partition in cluster.topics[name].partitions]
 
 
-async def test_c41_preferred_replicas_lead_again(
-    open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(upkeep, "_PARTITIONS_AT_A_TIME", 2)
+async def test_c41_preferred_replicas_lead_again(open_cluster: OpenCluster) -> None:
     cluster, _ = open_cluster()
     place_topic(cluster, "t", [1, 2], [2, 3], [3, 1], [2, 1], [3, 2])
     place_topic(cluster, "u", [2])
     cluster.controller.fence(2)
     assert leaders(cluster) == [1, 3, 3, 1, 3]
-    await elect(cluster, preferred_elections)
+    await elect(cluster, preferred_elections, at_a_time=2)
     assert leaders(cluster) == [1, 3, 3, 1, 3]
     come_back(cluster, 2)
-    await elect(cluster, preferred_elections, "u")
+    await elect(cluster, preferred_elections, "u", at_a_time=2)
     assert leaders(cluster) == [1, 3, 3, 1, 3]
-    await elect(cluster, preferred_elections)
+    await elect(cluster, preferred_elections, at_a_time=2)
     assert leaders(cluster) == [1, 2, 3, 2, 3]
 
 
@@ -82,15 +80,20 @@ async def test_c42_topics_that_may_lose_records_get_a_leader(open_cluster: OpenC
     assert partition_of(cluster, "t").is_recovering
 
 
-async def test_a_topic_that_is_deleted_meanwhile(
-    open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_topic_that_is_deleted_meanwhile(open_cluster: OpenCluster) -> None:
     cluster, _ = open_cluster()
-    topic = place_topic(cluster, "t", [1, 2])
-    monkeypatch.setattr(upkeep, "_slices", lambda *_: [(topic.topic_id, range(1))])
-    cluster.delete_topics([topic])
-    await elect(cluster, preferred_elections)
-    assert "t" not in cluster.topics
+    first = place_topic(cluster, "first", [1, 2])
+    deleted = place_topic(cluster, "t", [1, 2])
+    planned = []
+
+    def plan(cluster: Cluster, topic: Topic, indexes: range) -> list[Alteration]:
+        planned.append(topic)
+        cluster.delete_topics([deleted])
+        return preferred_elections(cluster, topic, indexes)
+
+    await elect(cluster, plan)
+    assert planned == [first]
+    assert list(cluster.topics) == ["first"]
 
 
 @pytest.mark.parametrize(

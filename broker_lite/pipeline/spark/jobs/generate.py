@@ -24,7 +24,7 @@ from broker_lite.pipeline.files.log_root import (
     sweep,
 )
 from broker_lite.pipeline.files.open_file_io import open_file_io
-from broker_lite.pipeline.generate.plan import tasks_of
+from broker_lite.pipeline.generate.plan import TASK_BYTES, tasks_of
 from broker_lite.pipeline.generate.segments import PartitionGenerator
 from broker_lite.pipeline.generate.spec import GenerateSpec
 from broker_lite.pipeline.spark.worker import settle_worker
@@ -111,15 +111,18 @@ class GenerateSource(DataSource):
 class GenerateReader(DataSourceReader):
     """Plans the tasks on the driver and runs them on the workers."""
 
-    def __init__(self, path: str, spec: str, ends: str, job: str) -> None:
+    def __init__(
+        self, path: str, spec: str, ends: str, job: str, *, task_bytes: int = TASK_BYTES
+    ) -> None:
         self.path = path
         self.spec = GenerateSpec.parse(json.loads(spec))
         self.ends: dict[str, int] = json.loads(ends)
         self.job = job
+        self.task_bytes = task_bytes
 
     def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
         """Cut the work into tasks."""
-        return [InputPartition(task) for task in tasks_of(self.spec)]
+        return [InputPartition(task) for task in tasks_of(self.spec, task_bytes=self.task_bytes)]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:  # type: ignore[explicit-override]
         """Generate the segments of a task.

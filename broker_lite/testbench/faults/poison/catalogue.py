@@ -26,8 +26,8 @@ POISONS: Final[Mapping[str, Poison]] = {
         "It raises an error, delivers nothing of the batch, and does not go past it by itself.",
     ),
     "flipped-byte": Poison(
-        "One bit of the first value is flipped; the checksum is right.",
-        "It delivers the record: only the application can notice.",
+        "One bit of the first value, or of compressed records, is flipped; the checksum is right.",
+        "It delivers a value: only the application can notice. A codec may refuse the bytes.",
     ),
     "count-too-high": Poison(
         "The header counts one record more than there is.",

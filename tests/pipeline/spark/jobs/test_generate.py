@@ -13,8 +13,8 @@ from broker_lite.errors import SettingsError
 from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.log_root import WriteRefused
-from broker_lite.pipeline.generate import plan as generate_plan
 from broker_lite.pipeline.generate.distributions import SpecError
+from broker_lite.pipeline.generate.plan import TASK_BYTES
 from broker_lite.pipeline.spark.jobs import generate as job
 from broker_lite.pipeline.spark.jobs.generate import (
     SCHEMA,
@@ -49,10 +49,10 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-def tasks_of(root: str) -> list[list[Row]]:
+def tasks_of(root: str, task_bytes: int = TASK_BYTES) -> list[list[Row]]:
     """The rows of each task of the specification, made here."""
     ends = dict.fromkeys(("plain-0", "plain-1", "transactional-0"), 0)
-    reader = GenerateReader(root, json.dumps(SPEC), json.dumps(ends), "job-")
+    reader = GenerateReader(root, json.dumps(SPEC), json.dumps(ends), "job-", task_bytes=task_bytes)
     names = [column.split()[0] for column in SCHEMA.split(",")]
     return [
         [Row(**dict(zip(names, row, strict=True))) for row in reader.read(partition)]
@@ -60,9 +60,7 @@ def tasks_of(root: str) -> list[list[Row]]:
     ]
 
 
-def test_the_number_of_tasks_changes_nothing(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_number_of_tasks_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     done = generate(spark, SPEC, str(tmp_path / "one"))
     assert [(one.topic, one.partition, one.first_offset) for one in done] == [
         ("plain", 0, 0),
@@ -72,9 +70,8 @@ def test_the_number_of_tasks_changes_nothing(
     assert [one.end_offset for one in done[:2]] == [1500, 1500]
     assert done[2].segment_count > 5
     assert done[2].record_count == 4000 < done[2].end_offset
-    monkeypatch.setattr(generate_plan, "TASK_BYTES", 1)
     root = str(tmp_path / "many")
-    tasks = tasks_of(root)
+    tasks = tasks_of(root, task_bytes=1)
     assert len(tasks) > 7
     rows = [row for task in reversed(tasks) for row in task]
     rows.sort(key=lambda row: (row.topic, row.partition, row.base_offset))

@@ -1,10 +1,8 @@
-"""Commands about a cluster: every one, with wrong arguments and in wrong states.
+"""Partitions by the control API: leaders, lags, ISR (C-43, C-72).
 
 Also tests: broker_lite.testing.cluster_commands.
 """
 
-import json
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -41,12 +39,13 @@ def cluster(running: Broker) -> Broker:
     return running
 
 
-def send(broker: Broker, line: str) -> object:
-    """Send a line as it is, and return the answer."""
-    process = broker._process
-    assert process is not None
-    process._order(line.encode() + b"\n")
-    return json.loads(process._line(time.monotonic() + 20, 20))
+def refusal(broker: Broker, method: str, path: str, body: object) -> str:
+    """Send a request that must be refused, and return the one line that says why."""
+    with pytest.raises(BrokerFailed) as caught:
+        broker.control(method, path, body)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
 
 
 def leader(broker: Broker, partition: int = 0) -> int:
@@ -61,60 +60,43 @@ def followers(broker: Broker, partition: int = 0) -> list[int]:
     return [each for each in found["replicas"] if each != found["leader"]]
 
 
+PARTITION = "/v1/topics/t/0"
+
+
 @pytest.mark.parametrize(
-    ("line", "text"),
+    ("path", "change", "text"),
     [
-        ("{", "Expecting property name"),
-        ("{nothing}", "Expecting property name"),
-        ("{} {}", "Extra data"),
-        ("{}", "there is no command None; there are down, stop,"),
-        ('{"do": "nothing"}', "there is no command 'nothing'"),
-        ('{"do": ["down"]}', r"there is no command \['down'\]"),
-        ('{"do": {}}', "there is no command {}"),
-        ('{"do": "carry_out"}', "there is no command"),
-        ('{"a":' * 10_000 + "1" + "}" * 10_000, "recursion"),
-        ('{"do": "down", "node": %s}' % ("9" * 5000), "Exceeds the limit"),
-        ('{"do": "down"}', "node has to be a number, not None"),
-        ('{"do": "down", "node": true}', "node has to be a number, not True"),
-        ('{"do": "down", "node": "1"}', "node has to be a number, not '1'"),
-        ('{"do": "down", "node": 1.0}', "node has to be a number, not 1.0"),
-        ('{"do": "down", "node": 4}', "there is no broker 4; there are 1, 2, 3"),
-        ('{"do": "stop", "node": 0}', "there is no broker 0"),
-        ('{"do": "hang", "node": -1}', "there is no broker -1"),
-        ('{"do": "up", "node": 99}', "there is no broker 99"),
-        ('{"do": "up", "node": 1}', "broker 1 is up"),
-        ('{"do": "partition"}', "partition has to be a number, not None"),
-        ('{"do": "partition", "partition": 0}', "there is no topic None"),
-        ('{"do": "partition", "topic": ["t"], "partition": 0}', r"there is no topic \['t'\]"),
-        ('{"do": "partition", "topic": "x", "partition": 0}', "there is no topic 'x'"),
-        ('{"do": "partition", "topic": "t", "partition": 3}', "topic t has 3 partitions, not 3"),
-        ('{"do": "partition", "topic": "t", "partition": -1}', "topic t has 3 partitions, not -1"),
-        ('{"do": "move_leader", "topic": "t", "partition": 0}', "to has to be a number"),
-        ('{"do": "move_leader", "topic": "t", "partition": 0, "to": 9}', "broker 9 is not in the"),
-        ('{"do": "elect_unclean", "topic": "t", "partition": 0, "to": 9}', "broker 9 has no repli"),
-        ('{"do": "lag", "topic": "t", "partition": 0, "node": 9}', "broker 9 has no replica of t"),
-        ('{"do": "catch_up", "topic": "t", "partition": 0, "node": 9}', "broker 9 has no replica"),
-        ('{"do": "shrink_isr", "topic": "t", "partition": 0, "node": 9}', "broker 9 has no repl"),
+        ("/v1/topics/x/0", {"leader": 1}, "there is no topic 'x'"),
+        ("/v1/topics/t/3", {"leader": 1}, "topic t has 3 partitions, not 3"),
+        ("/v1/topics/t/-1", {"leader": 1}, "partition has to be a number, not '-1'"),
+        ("/v1/topics/t/99999999999", {"leader": 1}, "partition has to be a number"),
+        (PARTITION, {}, "give one of leader, unclean_leader, isr, lagging, caught_up"),
+        (PARTITION, {"leader": 1, "isr": [1]}, "give one of leader"),
+        (PARTITION, {"leader": "1"}, "Expected `int | null`, got `str`"),
+        (PARTITION, {"leader": True}, "Expected `int | null`, got `bool`"),
+        (PARTITION, {"leader": 1.5}, "Expected `int | null`, got `float`"),
+        (PARTITION, {"leader": 9}, r"broker 9 is not in the ISR of t-0"),
+        (PARTITION, {"unclean_leader": 9}, "broker 9 has no replica of t-0"),
+        (PARTITION, {"lagging": [9]}, "broker 9 has no replica of t-0"),
+        (PARTITION, {"lagging": [{"node": 2, "records": -1}]}, "not by less than 0"),
+        (PARTITION, {"lagging": [{"node": 2, "ms": -1}]}, "not by less than 0"),
+        (PARTITION, {"lagging": [{"node": 2, "ms": 1, "records": 1}]}, "by records or by ms"),
+        (PARTITION, {"lagging": [{"node": 2, "ms": 0.5}]}, "Expected `int`, got `float`"),
+        (PARTITION, {"caught_up": [9]}, "broker 9 has no replica of t-0"),
+        (PARTITION, {"isr": [1, 9]}, "cannot become"),
     ],
 )
-def test_what_cannot_be_done_is_told(cluster: Broker, line: str, text: str) -> None:
-    answer = send(cluster, line)
-    assert isinstance(answer, dict)
-    assert answer.keys() == {"error"}
-    with pytest.raises(AssertionError, match=text):
-        raise AssertionError(answer["error"])
-    assert "\n" not in answer["error"]
+def test_what_cannot_be_done_is_told(
+    cluster: Broker, path: str, change: dict[str, object], text: str
+) -> None:
+    assert text in refusal(cluster, "PATCH", path, change)
     assert cluster.partition("t", 0)["replicas"]  # it is alive
 
 
-@pytest.mark.parametrize("lag", ['"records": -1', '"ms": -1', '"records": 1, "ms": 1'])
-def test_a_lag_that_is_none(cluster: Broker, lag: str) -> None:
-    node = followers(cluster)[0]
-    line = f'{{"do": "lag", "topic": "t", "partition": 0, "node": {node}, {lag}}}'
-    assert "a replica is behind by records or by ms" in str(send(cluster, line))
-    for wrong in ('"records": "x"', '"ms": 0.5', '"records": [1]'):
-        line = f'{{"do": "lag", "topic": "t", "partition": 0, "node": {node}, {wrong}}}'
-        assert "has to be a number" in str(send(cluster, line))
+def test_an_isr_shrinks_to_those_who_stay(cluster: Broker) -> None:
+    stays = leader(cluster)
+    cluster.control("PATCH", PARTITION, {"isr": [stays]})
+    assert cluster.partition("t", 0)["isr"] == [stays]
 
 
 @pytest.mark.parametrize("name", ["lag", "catch_up", "shrink_isr"])
@@ -268,32 +250,16 @@ def test_c43_a_broker_that_lags_or_hangs_holds_a_reassignment_up(cluster: Broker
     assert (found["isr"], found["adding"]) == ([1, 2, 3], [])
 
 
-def test_a_roll_leaves_everything_as_it_was(cluster: Broker) -> None:
-    addresses = cluster.bootstrap
-    before = [cluster.partition("t", index) for index in range(3)]
-    cluster.roll()
-    after = [cluster.partition("t", index) for index in range(3)]
-    assert cluster.bootstrap == addresses
-    for one, other in zip(before, after, strict=True):
-        assert (one["leader"], one["replicas"]) == (other["leader"], other["replicas"])
-        assert sorted(str(one["isr"])) == sorted(str(other["isr"]))
-    assert [cluster.brokers[each].state for each in (1, 2, 3)] == ["up"] * 3
-
-
-def test_a_roll_leaves_out_who_is_down(cluster: Broker) -> None:
-    cluster.brokers[2].hang()
-    cluster.roll()
-    assert [cluster.brokers[each].state for each in (1, 2, 3)] == ["up", "hung", "up"]
-
-
-def test_racks(cluster: Broker) -> None:
-    assert [each.rack for each in cluster.brokers.values()] == ["a", "b", "a"]
-
-
-def test_commands_after_a_reset(cluster: Broker) -> None:
+def test_lags_end_with_a_reset(cluster: Broker) -> None:
     cluster.brokers[2].down()
     cluster.lag("t", 0, node=followers(cluster)[-1])
     cluster.reset()
     assert [each.state for each in cluster.brokers.values()] == ["up"] * 3
     assert cluster.records("t") == []
     produce_quickly(cluster)
+
+
+def test_a_follower_is_named_by_its_number_alone(cluster: Broker) -> None:
+    cluster.control("PATCH", PARTITION, {"lagging": [followers(cluster)[0]]})
+    with pytest.raises(AssertionError, match=TIMED_OUT):
+        produce_quickly(cluster)

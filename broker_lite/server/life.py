@@ -1,0 +1,66 @@
+"""One life of a broker, and what a test bench has to be to take part in it."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.control.replication.replica_manager import ReplicaManager
+from broker_lite.server.nodes import Nodes
+from broker_lite.server.orders import Order
+from broker_lite.server.seams import Seams
+
+
+class Life(NamedTuple):
+    """A running broker, from the content of its data directory on.
+
+    Attributes:
+        cluster: its metadata and logs.
+        coordinators: of its groups and transactions.
+        clock: that its timers see.
+        nodes: of its cluster.
+        replicas: of its partitions.
+        order: gives the order to stop, or to begin anew.
+        address: HOST:PORT of the first listener of each node, separated by commas.
+    """
+
+    cluster: Cluster
+    coordinators: Coordinators
+    clock: Clock
+    nodes: Nodes
+    replicas: ReplicaManager
+    order: Callable[[Order], None]
+    address: str
+
+
+class Bench(Protocol):
+    """The test bench of a process, through all lives of its broker.
+
+    Attributes:
+        seams: where it takes part in requests and connections.
+    """
+
+    seams: Seams
+
+    def open(self) -> None:
+        """Open its own listener, if it has one.
+
+        Raises:
+            SettingsError: the address cannot be used.
+        """
+
+    async def run(self) -> None:
+        """Serve its own listener until cancelled."""
+
+    def begin(self, life: Life) -> None:
+        """Take part in a life, whose clients are accepted now."""
+
+    def end(self) -> None:
+        """Let go of a life that ends."""
+
+    def carry_out(self, line: bytes, reply: Callable[[str], None]) -> None:
+        """Carry out a request that came as a line of JSON, and reply with one line, later."""
+
+    def close(self) -> None:
+        """Close the listener, and forget requests in progress."""

@@ -1,0 +1,61 @@
+"""What the control API works on: the broker of this process, its faults and its journal."""
+
+from typing import Final
+
+import anyio
+
+from broker_lite.server.life import Life
+from broker_lite.server.seams import Seams
+from broker_lite.testbench.errors import ControlError
+
+_UNAVAILABLE: Final = 503
+
+
+class Bench:
+    """The state of the test bench, through all lives of the broker.
+
+    Attributes:
+        seams: where it takes part in requests and connections.
+    """
+
+    def __init__(self, seams: Seams) -> None:
+        """Begin without a life."""
+        self.seams = seams
+        self._life: Life | None = None
+        self._lives = 0
+        self._begun = anyio.Event()
+
+    @property
+    def life(self) -> Life:
+        """The broker as it runs now.
+
+        Raises:
+            ControlError: it does not accept clients yet, or begins anew.
+        """
+        if self._life is None:
+            raise ControlError(_UNAVAILABLE, "the broker is not ready")
+        return self._life
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether clients are accepted."""
+        return self._life is not None
+
+    def begin(self, life: Life) -> None:
+        """Take part in a life."""
+        self._life = life
+        self._lives += 1
+        self._begun.set()
+
+    def end(self) -> None:
+        """Let go of a life that ends."""
+        self._life = None
+        self._begun = anyio.Event()
+
+    async def next_life(self) -> None:
+        """Wait until the life after the present one has begun."""
+        present = self._lives
+        while self._life is None or self._lives == present:
+            await self._begun.wait()
+            if self._lives == present:
+                await anyio.sleep(0.001)

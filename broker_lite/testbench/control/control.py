@@ -1,0 +1,146 @@
+"""The control function: a method, a path and JSON in; a status and JSON out."""
+
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from broker_lite.errors import BrokerError, SettingsError
+from broker_lite.server.nodes import WrongState
+from broker_lite.testbench.control.resource import Call, Raw, Resource
+from broker_lite.testbench.errors import ControlError
+
+if TYPE_CHECKING:
+    from broker_lite.testbench.bench import Bench
+
+logger = logging.getLogger("broker_lite.control_api")
+
+JSON: Final = "application/json"
+_OK: Final = 200
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_NOT_ALLOWED: Final = 405
+_CONFLICT: Final = 409
+_FAILED: Final = 500
+_PLACE: Final = re.compile(r"^(.*?) - at `\$(.*)`$", re.DOTALL)
+
+
+class Reply(NamedTuple):
+    """What a request of the control API gets.
+
+    Attributes:
+        status: of HTTP.
+        body: the bytes, or what yields them while the caller listens.
+        media_type: of the body.
+        value: what the body says, before it became JSON; None where it is no JSON.
+    """
+
+    status: int
+    body: bytes | AsyncIterator[bytes]
+    media_type: str = JSON
+    value: object = None
+
+
+class Control:
+    """Serves the resources of a table."""
+
+    def __init__(self, bench: "Bench", resources: Sequence[Resource]) -> None:
+        """Prepare the table.
+
+        Args:
+            bench: what the resources are about.
+            resources: all of them.
+        """
+        self._bench = bench
+        self.resources = resources
+        self._by_shape: dict[tuple[str | None, ...], dict[str, Resource]] = {}
+        for each in resources:
+            self._by_shape.setdefault(_shape(each.path), {})[each.method] = each
+
+    async def request(self, method: str, path: str, query: str = "", body: bytes = b"") -> Reply:
+        """Carry out one request; what is wrong with it is told in the answer.
+
+        Args:
+            method: of HTTP, in capitals.
+            path: with percent-encoded names.
+            query: after the question mark.
+            body: JSON, or octets where the resource takes them; empty for none.
+        """
+        try:
+            resource, names = self._find(method, path)
+            call = Call(
+                self._bench, names, _query(resource.query, query), _body(resource.body, body)
+            )
+            value = await resource.handle(call)
+        except ControlError as error:
+            return _refusal(error)
+        except (WrongState, BrokerError, SettingsError) as error:
+            return _refusal(ControlError(_CONFLICT, str(error) or type(error).__name__))
+        except Exception:
+            # A bug of ours must not end the broker under test.
+            logger.exception("failed: %s %s", method, path)
+            return _refusal(ControlError(_FAILED, "it failed; the broker's log says how"))
+        if isinstance(value, Raw):
+            return Reply(_OK, value.data, value.media_type)
+        return Reply(_OK, msgspec.json.encode(value), value=value)
+
+    def _find(self, method: str, path: str) -> tuple[Resource, Mapping[str, str]]:
+        segments = tuple(unquote(each) for each in path.strip("/").split("/"))
+        for shape, by_method in self._by_shape.items():
+            if _fits(shape, segments):
+                resource = by_method.get(method)
+                if resource is None:
+                    allowed = ", ".join(by_method)
+                    raise ControlError(_NOT_ALLOWED, f"{path} has {allowed}, and no {method}")
+                holders = resource.path.strip("/").split("/")
+                names = {
+                    holder[1:-1]: segment
+                    for holder, segment in zip(holders, segments, strict=True)
+                    if holder.startswith("{")
+                }
+                return resource, names
+        raise ControlError(_NOT_FOUND, f"there is no {path}; GET /v1 lists what there is")
+
+
+def _shape(path: str) -> tuple[str | None, ...]:
+    """Return the segments of a path, None for each place holder."""
+    return tuple(None if each.startswith("{") else each for each in path.strip("/").split("/"))
+
+
+def _fits(shape: tuple[str | None, ...], segments: tuple[str, ...]) -> bool:
+    return len(shape) == len(segments) and all(
+        wanted is None or wanted == segment for wanted, segment in zip(shape, segments, strict=True)
+    )
+
+
+def _query(kind: type, text: str) -> object:
+    given = dict(parse_qsl(text, keep_blank_values=True))
+    return _checked(lambda: msgspec.convert(given, kind, strict=False), "?")
+
+
+def _body(kind: object, body: bytes) -> object:
+    if kind is bytes:
+        return body
+    return _checked(lambda: msgspec.json.decode(body or b"{}", type=kind), "")
+
+
+def _checked(read: Callable[[], object], prefix: str) -> object:
+    try:
+        return read()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text, at = " ".join(str(error).split()), ""
+        if (placed := _PLACE.match(text)) is not None:
+            text, at = placed[1], placed[2].lstrip(".")
+        raise ControlError(_BAD_REQUEST, text or type(error).__name__, prefix + at) from None
+
+
+def _refusal(error: ControlError) -> Reply:
+    value: dict[str, object] = {"error": error.text}
+    if error.at:
+        value["at"] = error.at
+    if error.found is not None:
+        value["found"] = error.found
+    return Reply(error.status, msgspec.json.encode(value), value=value)

@@ -1,0 +1,89 @@
+"""A row of the control API's table: a method, a path, what goes in, and what comes out.
+
+The HTTP routes, the OpenAPI document, the command line and the docs are made from these rows.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from broker_lite.testbench.errors import ControlError
+
+if TYPE_CHECKING:
+    from broker_lite.testbench.bench import Bench
+
+_DIGITS_MAX: Final = 10
+_NOT_FOUND: Final = 404
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    """A body or a query without members."""
+
+
+class Done(msgspec.Struct):
+    """The answer where there is nothing to tell."""
+
+
+class Raw(NamedTuple):
+    """An answer that is no JSON.
+
+    Attributes:
+        media_type: of the bytes.
+        data: the bytes; or what yields them while the caller listens.
+    """
+
+    media_type: str
+    data: bytes | AsyncIterator[bytes]
+
+
+class Call(NamedTuple):
+    """A request of the control API, checked.
+
+    Attributes:
+        bench: what it is about.
+        path: the names in the path, by their place holders.
+        query: of the resource's query type.
+        body: of the resource's body type; bytes if that is bytes.
+    """
+
+    bench: "Bench"
+    path: Mapping[str, str]
+    query: object
+    body: object
+
+    def number(self, name: str) -> int:
+        """Return a place holder's value that has to be a number.
+
+        Raises:
+            ControlError: it is none.
+        """
+        text = self.path[name]
+        if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX):
+            raise ControlError(_NOT_FOUND, f"{name} has to be a number, not {text!r}")
+        return int(text)
+
+
+class Resource(NamedTuple):
+    """One operation of the control API.
+
+    Attributes:
+        method: of HTTP.
+        path: with place holders in braces: /v1/faults/{id}.
+        handle: carries it out; the first line of its docstring is the summary in the docs.
+        answer: the type of what it returns.
+        body: the type of the JSON that it takes; bytes for any octets.
+        query: the type of its query parameters.
+    """
+
+    method: str
+    path: str
+    handle: Callable[[Call], Awaitable[object]]
+    answer: object = Done
+    body: type | object = Nothing
+    query: type = Nothing
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        return (self.handle.__doc__ or "").partition("\n")[0]

@@ -1,0 +1,1 @@
+"""The resources of the control API, by what they are about."""

@@ -1,0 +1,93 @@
+"""The broker as a whole: whether it is ready, a reset, its clock."""
+
+import msgspec
+
+from broker_lite import __version__
+from broker_lite.server.orders import Order
+from broker_lite.server.upkeep.maintenance import check_retention
+from broker_lite.testbench.control.resource import Call, Done, Nothing, Resource
+
+
+class About(msgspec.Struct, kw_only=True):
+    """What answers here.
+
+    Attributes:
+        name: broker-lite.
+        version: of it.
+        cluster_id: of the cluster.
+        bootstrap: HOST:PORT of the first listener of each broker, separated by commas.
+        resources: each method and path, with what it does.
+    """
+
+    name: str
+    version: str
+    cluster_id: str
+    bootstrap: str
+    resources: dict[str, str]
+
+
+class ClockChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """How far the clock goes forward.
+
+    Attributes:
+        advance_ms: not negative; with 0, only retention runs.
+    """
+
+    advance_ms: int = 0
+
+
+class ClockView(msgspec.Struct, kw_only=True):
+    """The broker's clock: milliseconds since 1970, as its timers see it."""
+
+    now_ms: int
+
+
+async def about(call: Call) -> About:
+    """Tell what answers here, and what can be asked for."""
+    from broker_lite.testbench.control.table import RESOURCES
+
+    life = call.bench.life
+    return About(
+        name="broker-lite",
+        version=__version__,
+        cluster_id=life.cluster.cluster_id,
+        bootstrap=life.address,
+        resources={f"{each.method} {each.path}": each.summary for each in RESOURCES},
+    )
+
+
+async def ready(call: Call) -> Done:
+    """Answer 200 when clients are accepted, and 503 before."""
+    _ = call.bench.life
+    return Done()
+
+
+async def reset(call: Call) -> Done:
+    """Remove all data but the topics and records of the start; returns when it is ready again."""
+    call.bench.life.order(Order.RESET)
+    await call.bench.next_life()
+    return Done()
+
+
+async def advance(call: Call) -> ClockView:
+    """Move the broker's clock forward; returns when the work that is due is done."""
+    change, life = call.body, call.bench.life
+    assert isinstance(change, ClockChange)
+    if change.advance_ms:
+        life.clock.step(change.advance_ms)
+    await check_retention(life.cluster.logs)
+    return ClockView(now_ms=life.clock.now_ms())
+
+
+async def now(call: Call) -> ClockView:
+    """Tell the time of the broker's clock."""
+    return ClockView(now_ms=call.bench.life.clock.now_ms())
+
+
+RESOURCES = (
+    Resource("GET", "/v1", about, answer=About),
+    Resource("GET", "/v1/ready", ready),
+    Resource("POST", "/v1/reset", reset, body=Nothing),
+    Resource("GET", "/v1/clock", now, answer=ClockView),
+    Resource("POST", "/v1/clock", advance, answer=ClockView, body=ClockChange),
+)

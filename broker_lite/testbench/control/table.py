@@ -1,0 +1,14 @@
+"""The one table of the control API."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from broker_lite.testbench.control.resource import Resource
+from broker_lite.testbench.control.routes import broker_state, brokers, partitions
+
+RESOURCES: Final[Sequence[Resource]] = (
+    *broker_state.RESOURCES,
+    *brokers.RESOURCES,
+    *partitions.RESOURCES,
+)
+"""All resources, in the order of the docs."""

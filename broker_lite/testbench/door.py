@@ -1,0 +1,160 @@
+"""The door of the test bench: it waits for the first request, and imports the rest only then.
+
+Requests come over HTTP, or as lines of JSON from the process that started this one:
+`{"id": 1, "method": "POST", "path": "/v1/faults", "body": {...}}`, which is answered by
+`{"id": 1, "status": 200, "body": {...}}`.
+"""
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio import to_thread
+
+from broker_lite.errors import SettingsError
+from broker_lite.handler.context import ListenerInfo
+from broker_lite.server.life import Life
+from broker_lite.server.listener import ListenerAddress, bind
+from broker_lite.server.seams import Seams
+from broker_lite.settings import join_address
+
+if TYPE_CHECKING:
+    from broker_lite.testbench.bench import Bench
+    from broker_lite.testbench.control.control import Control
+
+logger = logging.getLogger("broker_lite.control_api")
+
+_BACKLOG: Final = 128
+_DIGITS_MAX: Final = 5
+_PORT_MAX: Final = 65535
+_BAD_REQUEST: Final = 400
+
+
+def address_of(text: str) -> tuple[str, int] | None:
+    """Return host and port of `broker.lite.control`; None if it is empty.
+
+    Raises:
+        SettingsError: it is no address.
+    """
+    if not text:
+        return None
+    host, _, port = text.rpartition(":")
+    if not (
+        port.isascii() and port.isdigit() and len(port) <= _DIGITS_MAX and int(port) <= _PORT_MAX
+    ):
+        raise SettingsError(f"broker.lite.control: {text!r} is not HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+class Door:
+    """The test bench of a process that nobody may ever use.
+
+    Attributes:
+        seams: where it takes part in requests and connections.
+        url: where HTTP is spoken, once opened; empty if it is not.
+    """
+
+    def __init__(self, address: tuple[str, int] | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            address: host and port for HTTP; None for none.
+        """
+        self.seams = Seams()
+        self.url = ""
+        self._address = address
+        self._sock: socket.socket | None = None
+        self._life: Life | None = None
+        self._bench: Bench | None = None
+        self._control: Control | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def open(self) -> None:
+        """Open the listener for HTTP, if there is an address.
+
+        Raises:
+            SettingsError: the address cannot be used.
+        """
+        if self._address is None or self._sock is not None:
+            return
+        host, port = self._address
+        where = ListenerAddress(ListenerInfo("CONTROL"), host, port)
+        self._sock = bind(where, backlog=_BACKLOG)
+        self.url = f"http://{join_address(host, self._sock.getsockname()[1])}"
+        logger.info("control API at %s", self.url)
+
+    async def run(self) -> None:
+        """Serve HTTP from the first connection on, until cancelled."""
+        if self._sock is None:
+            return
+        await anyio.wait_readable(self._sock)
+        control = await to_thread.run_sync(self.control)
+        http = import_module("broker_lite.testbench.http.server")
+        await http.serve(self._sock, control)
+
+    def begin(self, life: Life) -> None:
+        """Take part in a life, whose clients are accepted now."""
+        self._life = life
+        if self._bench is not None:
+            self._bench.begin(life)
+
+    def end(self) -> None:
+        """Let go of a life that ends."""
+        self._life = None
+        if self._bench is not None:
+            self._bench.end()
+
+    def carry_out(self, line: bytes, reply: Callable[[str], None]) -> None:
+        """Carry out a request that came as a line of JSON, and reply with one line, later."""
+        task = asyncio.get_running_loop().create_task(self._carry_out(line, reply))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def close(self) -> None:
+        """Close the listener, and forget requests in progress."""
+        for task in self._tasks:
+            task.cancel()
+        if self._sock is not None:
+            self._sock.close()
+
+    def control(self) -> "Control":
+        """Return the control function; the first call imports it."""
+        if self._control is None:
+            from broker_lite.testbench.bench import Bench
+            from broker_lite.testbench.control.control import Control
+            from broker_lite.testbench.control.table import RESOURCES
+
+            self._bench = Bench(self.seams)
+            if self._life is not None:
+                self._bench.begin(self._life)
+            self._control = Control(self._bench, RESOURCES)
+        return self._control
+
+    async def _carry_out(self, line: bytes, reply: Callable[[str], None]) -> None:
+        number: object = None
+        try:
+            asked = json.loads(line)
+            number = asked.get("id")
+            method, path = asked["method"], asked["path"]
+            if not isinstance(method, str) or not isinstance(path, str):
+                raise TypeError("method and path have to be texts")
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+            text = f"not a request of the control API: {type(error).__name__}: {error}"
+            reply(json.dumps({"id": number, "status": _BAD_REQUEST, "body": {"error": text}}))
+            return
+        body = json.dumps(asked["body"]).encode() if "body" in asked else b""
+        path, _, query = path.partition("?")
+        answer = await self.control().request(method, path, query, body)
+        if isinstance(answer.body, bytes):
+            text = answer.body.decode()
+        else:
+            text = json.dumps({"error": "this resource is a stream; ask for it over HTTP"})
+        shell = json.dumps({"id": number, "status": answer.status})
+        if answer.media_type != "application/json":
+            text = json.dumps(text)
+        reply(f'{shell[:-1]}, "body": {text}}}')

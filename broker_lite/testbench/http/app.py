@@ -1,0 +1,132 @@
+"""The control API as an ASGI application: what HTTP adds to the control function.
+
+A web page must not be able to drive a broker on this machine: requests with a foreign Origin, with
+a Host that is no address of this machine, or with a body that does not say it is JSON, are refused.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from broker_lite.testbench.control.control import Control, Reply
+
+Scope = Mapping[str, Any]
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[dict[str, object]], Awaitable[None]]
+
+BODY_BYTES_MAX: Final = 64 * 1024 * 1024
+_JSON: Final = "application/json"
+_OCTETS: Final = "application/octet-stream"
+_FORBIDDEN: Final = 403
+_TOO_LARGE: Final = 413
+_UNSUPPORTED: Final = 415
+
+
+class App:
+    """The application."""
+
+    def __init__(self, control: Control) -> None:
+        """Serve a control function."""
+        self._control = control
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        reply = _refused(scope["method"], headers)
+        if reply is None:
+            body = await _body(receive)
+            reply = _too_large() if body is None else await self._answer(scope, body)
+        await _send(send, receive, reply, scope["method"] != "HEAD")
+
+    async def _answer(self, scope: Scope, body: bytes) -> Reply:
+        path = scope["raw_path"].decode("latin-1").partition("?")[0]
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        return await self._control.request(method, path, scope["query_string"].decode(), body)
+
+
+def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
+    """Return the refusal of a request that a web page may have made; None if it is allowed."""
+    origin, host = headers.get("origin"), headers.get("host", "")
+    if origin is not None and origin.partition("://")[2] != host:
+        return _refusal(_FORBIDDEN, f"requests from {origin} are not taken")
+    if not _is_own_name(host):
+        text = f"Host: {host} is no name of this machine; use its address, or localhost"
+        return _refusal(_FORBIDDEN, text)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if method != "GET" and has_body and kind not in {_JSON, _OCTETS}:
+        return _refusal(_UNSUPPORTED, f"send a body as Content-Type: {_JSON}")
+    return None
+
+
+def _is_own_name(host: str) -> bool:
+    """True for an address or a name without a dot: no name that a foreign DNS server can answer."""
+    name = host.rpartition(":")[0] if _has_port(host) else host
+    return (
+        name.startswith("[")
+        or "." not in name
+        or name.endswith((".localhost", ".internal", ".local"))
+        or all(part.isdigit() for part in name.split("."))
+    )
+
+
+def _has_port(host: str) -> bool:
+    return host.rpartition(":")[2].isdigit() and not host.endswith("]")
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Read the body; None if it is too large."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b"".join(parts)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > BODY_BYTES_MAX:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _send(send: Send, receive: Receive, reply: Reply, has_body: bool) -> None:
+    headers = [(b"content-type", reply.media_type.encode()), (b"cache-control", b"no-store")]
+    if isinstance(reply.body, bytes):
+        headers.append((b"content-length", str(len(reply.body)).encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    if isinstance(reply.body, bytes):
+        await send({"type": "http.response.body", "body": reply.body if has_body else b""})
+    else:
+        await _stream(send, receive, reply.body)
+
+
+async def _stream(send: Send, receive: Receive, parts: AsyncIterator[bytes]) -> None:
+    """Send parts as they come, until they end or the client goes."""
+    import anyio
+
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch)
+        async for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        group.cancel_scope.cancel()
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _refusal(status: int, text: str) -> Reply:
+    return Reply(status, json.dumps({"error": text}).encode())
+
+
+def _too_large() -> Reply:
+    return _refusal(_TOO_LARGE, f"the body has more than {BODY_BYTES_MAX} bytes")

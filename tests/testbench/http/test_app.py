@@ -1,0 +1,131 @@
+"""What HTTP adds: who may ask, how large a body may be, streams."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+
+from broker_lite.testbench.control.control import Control
+from broker_lite.testbench.control.resource import Call, Raw, Resource
+from broker_lite.testbench.http.app import BODY_BYTES_MAX, App
+
+pytestmark = pytest.mark.anyio
+
+
+async def echo(call: Call) -> Raw:
+    """Give back the body."""
+    assert isinstance(call.body, bytes)
+    return Raw("application/octet-stream", call.body)
+
+
+async def count(call: Call) -> Raw:
+    """Count for ever."""
+
+    async def numbers() -> AsyncIterator[bytes]:
+        for number in range(1000):
+            yield b"%d\n" % number
+
+    return Raw("text/event-stream", numbers())
+
+
+class Exchange:
+    """One request at the application, without a server."""
+
+    def __init__(self, method: str, path: str, *parts: bytes, **headers: str) -> None:
+        named = {"host": "127.0.0.1:9099", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        self.scope = {
+            "type": "http",
+            "method": method,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(name.encode(), value.encode()) for name, value in named.items() if value],
+        }
+        self._parts = list(parts) or [b""]
+        self.sent: list[dict[str, Any]] = []
+
+    async def receive(self) -> dict[str, object]:
+        if not self._parts:
+            return {"type": "http.disconnect"}
+        part = self._parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(self._parts)}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.sent.append(message)
+
+    async def run(self) -> tuple[int, bytes]:
+        bench: Any = None
+        table = [
+            Resource("POST", "/v1/echo", echo, body=bytes),
+            Resource("GET", "/v1/count", count),
+        ]
+        await App(Control(bench, table))(self.scope, self.receive, self.send)
+        body = b"".join(each.get("body", b"") for each in self.sent[1:])
+        return self.sent[0]["status"], body
+
+
+OCTETS = {"content_type": "application/octet-stream", "content_length": "6"}
+
+
+async def test_a_body_comes_in_parts() -> None:
+    assert await Exchange("POST", "/v1/echo", b"abc", b"def", **OCTETS).run() == (200, b"abcdef")
+
+
+async def test_a_head_has_no_body() -> None:
+    status, body = await Exchange("HEAD", "/v1/nothing").run()
+    assert (status, body) == (404, b"")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9098"},
+        {"host": "evil.example"},
+        {"host": "evil.example:9099"},
+        {"host": "1.2.3.4.evil.example"},
+    ],
+)
+async def test_a_web_page_cannot_drive_the_broker(headers: dict[str, str]) -> None:
+    status, body = await Exchange("POST", "/v1/echo", b"x", **OCTETS, **headers).run()
+    assert status == 403
+    assert json.loads(body)["error"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://127.0.0.1:9099"},
+        {"host": "localhost:9099"},
+        {"host": "broker"},
+        {"host": "broker:9099"},
+        {"host": "[::1]:9099"},
+        {"host": "[::1]"},
+        {"host": "192.168.0.7"},
+        {"host": "host.docker.internal:9099"},
+    ],
+)
+async def test_who_may_ask(headers: dict[str, str]) -> None:
+    assert await Exchange("POST", "/v1/echo", b"x", **OCTETS, **headers).run() == (200, b"x")
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded"])
+async def test_a_form_is_not_taken(kind: str) -> None:
+    exchange = Exchange("POST", "/v1/echo", b"x", content_length="1", content_type=kind)
+    assert (await exchange.run())[0] == 415
+
+
+async def test_a_body_has_a_bound() -> None:
+    part = bytes(1 << 20)
+    parts = [part] * (BODY_BYTES_MAX // len(part) + 1)
+    assert (await Exchange("POST", "/v1/echo", *parts, **OCTETS).run())[0] == 413
+
+
+async def test_a_stream_ends_when_the_client_goes() -> None:
+    exchange = Exchange("GET", "/v1/count")
+    status, _ = await exchange.run()
+    assert status == 200
+    assert len(exchange.sent) < 1000
