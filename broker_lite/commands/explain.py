@@ -288,9 +288,9 @@ def _value_text(field: Field) -> str:
         words.append(str(value))
     if field.left_out:
         words.append(f"... {field.left_out} more")
-    if field.note and field.state is State.UNREADABLE:
-        words.append(f"(unreadable; expected: {field.note})")
-    elif field.note:
+    if field.state is State.UNREADABLE:
+        words.append(f"(unreadable; expected {field.note})")
+    elif field.note and (field.refused is None or field.refused.expected != field.note):
         words.append(f"({field.note})")
     if field.state not in (State.READ, State.UNREADABLE):
         words.append(f"[{field.state.value}]")

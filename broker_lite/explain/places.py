@@ -212,6 +212,17 @@ def _offsets(scene: Scene, facts: Facts) -> Place:
         index += 1
 
 
+def _negative_time(scene: Scene, facts: Facts) -> Place:
+    """See: V-42, R-50."""
+    timestamp = facts["timestamp"]
+    if scene.value("batches[0].max_timestamp") == timestamp:
+        return Place("batches[0].max_timestamp", "0 or more, or -1")
+    for path, field in scene.fields.items():
+        if path.endswith(".timestamp_delta") and field.note.startswith(f"{timestamp} "):
+            return Place(path.removeprefix(scene.prefix), "0 or more, or -1", str(timestamp))
+    return Place(None)
+
+
 def _old_record(name: str, expected: str | None = None) -> _Finder:
     """Return a finder of a field of an old message, in a wrapper or not.
 
@@ -282,6 +293,7 @@ _FINDERS: Final[Mapping[tuple[str, ...], _Finder]] = {
     ("V-34", "record"): _old_append_time,
     ("V-36", "position", "record", "record_count"): _structure,
     ("V-42",): _offsets,
+    ("V-42", "timestamp"): _negative_time,
     ("V-42", "base_sequence", "producer_epoch", "producer_id"): _producer,
     ("V-45", "bytes_max", "parts_max"): _header("records", "at most {bytes_max} bytes inside"),
     ("V-45", "codec", "position", "record", "record_count"): _header(

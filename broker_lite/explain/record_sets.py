@@ -72,6 +72,8 @@ def list_stored(reader: Reader, end: int, prefix: str, explanation: Explanation)
     index = 0
     try:
         for entry in walk(reader.data[:end], reader.position):
+            if reader.budget.fields_left <= 0:
+                break
             _list_one(reader, entry, index, how, explanation)
             index += 1
     except BrokerError:
@@ -87,7 +89,7 @@ def list_stored(reader: Reader, end: int, prefix: str, explanation: Explanation)
 def _list_one(
     reader: Reader, entry: Entry, index: int, how: SetWalk, explanation: Explanation
 ) -> None:
-    verdict = None if reader.budget.fields_left <= 0 else stored(reader.data, entry)
+    verdict = stored(reader.data, entry)
     inner = _inner(reader, entry.position + entry.size_bytes)
     parts: list[Part] = []
     walk_entry(inner, how, index, parts)

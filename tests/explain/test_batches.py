@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.errors import BrokerError
-from broker_lite.explain import CannotExplain, Explanation, Field, Limits, State, explain_batch
+from broker_lite.explain import (
+    CannotExplain,
+    Explanation,
+    Field,
+    Limits,
+    Refused,
+    State,
+    explain_batch,
+)
 from broker_lite.handler.produce.check import check_record_set, is_transactional
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.validate.validated import ValidationConfig
@@ -49,8 +57,8 @@ BEGINNINGS = [b"", batch(records(2), count=2)[:70], encode_message(0, 1, 0, 0, b
 FEW = Limits(fields_max=50, value_bytes_max=20)
 
 
-def explained(data: bytes, **options: Any) -> Explanation:
-    found = explain_batch(data, PLAIN, now_ms=NOW_MS, limits=EVERYTHING, **options)
+def explained(data: bytes, config: ValidationConfig = PLAIN, **options: Any) -> Explanation:
+    found = explain_batch(data, config, now_ms=NOW_MS, limits=EVERYTHING, **options)
     assert_all_whole(found, len(data))
     return found
 
@@ -109,12 +117,25 @@ def test_values_are_those_of_the_records_r30_r33(codec: Codec, values: list[Any]
             assert_record(fields, f"batches[0].records[{index}]", each)
 
 
-def validator_rule(data: bytes) -> str | None:
+CONFIGS = st.builds(
+    ValidationConfig,
+    topic=st.just("t"),
+    max_message_bytes=st.sampled_from([90, 10**6]),
+    codec=st.sampled_from([None, 0, 1, 2, 3, 4]),
+    is_append_time=st.booleans(),
+    before_max_ms=st.sampled_from([2**63 - 1, NOW_MS]),
+    after_max_ms=st.sampled_from([2**63 - 1, 1000]),
+    is_compacted=st.booleans(),
+    decompressed_bytes_max=st.just(10**5),
+)
+
+
+def validator_rule(data: bytes, config: ValidationConfig) -> str | None:
     view = memoryview(bytearray(data))
     try:
         is_transactional([("t", None, [(0, view)])])
         check_record_set(view, 13)
-        validate_records(view, PLAIN, now_ms=NOW_MS)
+        validate_records(view, config, now_ms=NOW_MS)
     except BrokerError as error:
         return error.why.rule if error.why is not None else "V-06"
     return None
@@ -134,10 +155,15 @@ def with_crc(data: bytes, edits: list[tuple[int, int]], first: int) -> bytes:
     values=CONTENTS,
     edits=EDITS,
     codec=st.sampled_from(list(Codec)),
+    config=st.one_of(st.just(PLAIN), CONFIGS),
     edit_records=st.booleans(),
 )
 def test_the_validator_decides(
-    values: list[Any], edits: list[tuple[int, int]], codec: Codec, edit_records: bool
+    values: list[Any],
+    edits: list[tuple[int, int]],
+    codec: Codec,
+    config: ValidationConfig,
+    edit_records: bool,
 ) -> None:
     plain = bytearray(content_of(values))
     if edit_records:
@@ -146,18 +172,27 @@ def test_the_validator_decides(
     data = batch(compress(codec, bytes(plain)), count=len(values), attributes=codec.value)
     if not edit_records:
         data = with_crc(data, edits, ATTRIBUTES_OFFSET)
-    rule = validator_rule(data)
-    found = explained(data)
-    assert (None if found.refused is None else found.refused.rule) == rule
-    if rule is not None:
-        assert found.refused is not None
-        assert marked(found) == [found.refused.path]
-        if rule == "V-36":  # it is within the record that the validator names
-            index = found.refused.text.partition(" of ")[0].removeprefix("record ")
-            prefix = f"batches[0].records[{index}]." if index.isdecimal() else "batches[0].records."
-            assert str(found.refused.path).startswith(prefix)
-    else:
+    rule = validator_rule(data, config)
+    found = explained(data, config)
+    if rule is None:
+        assert found.refused is None
         assert marked(found, State.UNREADABLE) == []
+    else:
+        assert found.refused is not None
+        assert found.refused.rule == rule
+        assert_marked(found, found.refused)
+
+
+def assert_marked(found: Explanation, refused: Refused) -> None:
+    """The field is marked; an unreadable one is within the record that the validator names."""
+    if refused.path is None:
+        assert refused.text.startswith("the rewritten records")
+        return
+    assert marked(found) == [refused.path]
+    if refused.rule == "V-36":
+        index = refused.text.partition(" of ")[0].removeprefix("record ")
+        prefix = f"batches[0].records[{index}]." if index.isdecimal() else "batches[0].records."
+        assert refused.path.startswith(prefix)
 
 
 @settings(max_examples=300, deadline=None)
@@ -275,6 +310,13 @@ def test_only_the_bad_one_of_several_batches_is_marked() -> None:
     assert marked(found) == ["batches[1].crc"]
     last = by_path(found.fields)["batches[2].records[0].value"]
     assert (last.state, last.offset) == (State.READ, 3 * 70 - 2)
+
+
+def test_the_rest_of_many_batches_is_one_field() -> None:
+    data = batch(records(1)) * 1000
+    found = explain_batch(data, stored=True, limits=FEW)
+    assert_all_whole(found, len(data))
+    assert len(found.fields) <= 55
 
 
 def test_offsets_are_those_of_the_file() -> None:

@@ -28,7 +28,7 @@ def fields(*paths: str, unreadable: str = "") -> list[Field]:
 
 
 def refused(path: str | None) -> Refused:
-    return Refused(None, None, "V-99", "wrong", path)
+    return Refused(None, None, "V-13", "wrong", path)
 
 
 def test_the_field_is_marked_and_what_follows_is_not_read() -> None:

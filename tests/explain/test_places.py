@@ -199,6 +199,22 @@ BATCH_CASES: Mapping[str, tuple[bytes, dict[str, Any], str, str, str | None, str
         "at most 300 bytes with the codec of the topic",
         "571",
     ),
+    "negative timestamp": (
+        batch(record() + record(timestamp_delta=-9, offset_delta=1), count=2, timestamp=5),
+        {"codec": GZIP},
+        "V-42",
+        "records[1].timestamp_delta",
+        "0 or more, or -1",
+        "-4",
+    ),
+    "negative append time": (
+        batch(record(), attributes=8, max_timestamp=-4),
+        {"codec": GZIP},
+        "V-42",
+        "max_timestamp",
+        "0 or more, or -1",
+        "-4",
+    ),
     "epoch": (
         batch(record(), producer=(7, -1, 0)),
         {"codec": GZIP},
@@ -291,9 +307,9 @@ def test_the_field_of_an_old_message_v20_v31_v33_v34(name: str) -> None:
 def test_a_refusal_that_names_no_field_is_told_all_the_same() -> None:
     """It has the rule and the text, as in the broker's log."""
     scene = Scene(memoryview(b""), "", Judge(DEFAULT_CONFIG, NOW_MS), {})
-    verdict = Verdict(Why("V-99", "it is {what}", {"what": "wrong"}), BrokerError())
+    verdict = Verdict(Why("V-13", "it is {what}", {"what": "wrong"}), BrokerError())
     assert refused_of(verdict, scene) == Refused(
-        "UNKNOWN_SERVER_ERROR", -1, "V-99", "it is wrong", None, None, None
+        "UNKNOWN_SERVER_ERROR", -1, "V-13", "it is wrong", None, None, None
     )
     for rule, facts in (
         ("V-31", {"magic": 1}),
@@ -301,6 +317,7 @@ def test_a_refusal_that_names_no_field_is_told_all_the_same() -> None:
         ("V-20", {"size_bytes": 1, "max_message_bytes": 2}),
         ("V-20", {"magic": 1, "position": 2, "size_bytes": 3}),
         ("V-42", {}),
+        ("V-42", {"timestamp": -4}),
         ("V-34", {"record": 0}),
         ("V-33", {"record": 0}),
     ):
