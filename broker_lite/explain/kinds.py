@@ -59,6 +59,8 @@ def _begins_batch(view: memoryview, size: int) -> bool:
     """Return whether a batch or an old message is there, maybe cut or with a wrong length."""
     if len(view) < HEADER_SIZE_UP_TO_MAGIC or view[MAGIC_OFFSET] > CURRENT_MAGIC:
         return False
+    base_offset: int
+    length: int
     base_offset, length = _OFFSET_AND_LENGTH.unpack_from(view)
     # As a request, a small offset would be a Produce of version 0.
     return RECORD_OVERHEAD_V0 <= length <= size - LOG_OVERHEAD or 0 <= base_offset < _SMALL

@@ -223,17 +223,22 @@ class Reader:
         raise Unreadable
 
     def is_wrong(self, expected: str, back: int = 1) -> NoReturn:
-        """Mark a field as the one that cannot be right.
-
-        Args:
-            expected: what it should be.
-            back: 1 for the last field, 2 for the one before it.
+        """Mark a field as the one that cannot be right, and stop; see suspect().
 
         Raises:
             Unreadable: always.
         """
-        self.fields[-back] = self.fields[-back]._replace(state=State.UNREADABLE, note=expected)
+        self.suspect(expected, back)
         raise Unreadable
+
+    def suspect(self, expected: str, back: int = 1) -> None:
+        """Mark a field as one that cannot be right.
+
+        Args:
+            expected: what it should be.
+            back: 1 for the last field, 2 for the one before it.
+        """
+        self.fields[-back] = self.fields[-back]._replace(state=State.UNREADABLE, note=expected)
 
     def annotate(self, note: str) -> None:
         """Say what the last field means."""

@@ -14,6 +14,7 @@ from broker_lite.record.codecs import lz4_stream
 from broker_lite.record.codecs.compression import Codec, Decompressed, decompress
 from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.framing import MAGIC_OFFSET, RECORD_OVERHEAD_V0
+from broker_lite.record.legacy.messages import crc_is_valid
 
 _USED_FLAGS: Final = CODEC_MASK | LOG_APPEND_TIME_FLAG
 
@@ -106,7 +107,10 @@ def _walk_wrapped(
 
 
 def _walk_inner(reader: Reader, path: str) -> None:
-    """List one message inside a wrapper; its own codec is not followed."""
+    """List one message inside a wrapper.
+
+    See: R-68.
+    """
     start, end = reader.position, reader.end
     reader.fixed("int64", f"{path}offset")
     length = reader.fixed("int32", f"{path}length")
@@ -115,7 +119,12 @@ def _walk_inner(reader: Reader, path: str) -> None:
         reader.is_wrong(f"{RECORD_OVERHEAD_V0} to {left}")
     reader.end = reader.position + length
     magic = min(reader.data[start + MAGIC_OFFSET], 1)
-    _walk_head(reader, magic, path)
+    head = len(reader.fields)
+    codec = _walk_head(reader, magic, path)
+    if not crc_is_valid(reader.data, start, reader.end - start):
+        reader.suspect("the checksum of the bytes behind it", len(reader.fields) - head)
+    if codec != Codec.NONE:
+        reader.suspect("no codec inside of a compressed set", len(reader.fields) - head - 2)
     _bytes_field(reader, f"{path}key")
     _bytes_field(reader, f"{path}value")
     reader.rest(f"{path}rest", "after the value")

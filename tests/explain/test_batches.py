@@ -1,7 +1,7 @@
-"""Batches and old message sets: every byte is in one field, and the values are those of the log.
+"""Batches: every byte is in one field, and the values are those of the log.
 
 Also tests: broker_lite.explain.batch_walk, broker_lite.explain.record_walk,
-broker_lite.explain.old_messages_walk, broker_lite.explain.record_sets.
+broker_lite.explain.record_sets.
 """
 
 import gzip
@@ -16,7 +16,6 @@ from broker_lite.explain import (
     CannotExplain,
     Explanation,
     Field,
-    Limits,
     Refused,
     State,
     explain_batch,
@@ -33,34 +32,29 @@ from broker_lite.record.control import (
     end_transaction_batch,
 )
 from broker_lite.record.crc import crc32c
-from broker_lite.record.legacy.message_builder import LegacySetBuilder, encode_message
-from broker_lite.record.legacy.messages import LegacyMessage, iterate_legacy
+from broker_lite.record.legacy.message_builder import encode_message
 from broker_lite.record.records import Record, iterate_records
 from broker_lite.wire import messages
 from tests.explain.fields import (
+    CONFIGS,
+    EDITS,
     EVERYTHING,
+    FEW,
     NOW_MS,
+    PLAIN,
     assert_all_whole,
+    assert_bytes,
     by_path,
-    content,
+    explained,
     marked,
 )
 from tests.log.batches import BASE_TIMESTAMP, batch, record, records, sized
-from tests.record.support import BATCHES, vectors
+from tests.record.support import BATCHES
 
-PLAIN = ValidationConfig(topic="t", after_max_ms=2**63 - 1)
 KEYS = st.one_of(st.none(), st.binary(max_size=5), st.text(max_size=3).map(str.encode))
 HEADERS = st.lists(st.tuples(st.binary(max_size=3), KEYS), max_size=2)
 CONTENTS = st.lists(st.tuples(KEYS, KEYS, st.integers(-9, 9), HEADERS), min_size=1, max_size=4)
-EDITS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=2)
 BEGINNINGS = [b"", batch(records(2), count=2)[:70], encode_message(0, 1, 0, 0, b"", b"")]
-FEW = Limits(fields_max=50, value_bytes_max=20)
-
-
-def explained(data: bytes, config: ValidationConfig = PLAIN, **options: Any) -> Explanation:
-    found = explain_batch(data, config, now_ms=NOW_MS, limits=EVERYTHING, **options)
-    assert_all_whole(found, len(data))
-    return found
 
 
 def headers_of(headers: list[tuple[bytes, bytes | None]]) -> bytes:
@@ -87,15 +81,6 @@ def assert_record(fields: dict[str, Field], path: str, wanted: Record) -> None:
         assert_bytes(fields, f"{path}.headers[{index}].value", value)
 
 
-def assert_bytes(fields: dict[str, Field], path: str, wanted: bytes | None) -> None:
-    if wanted is None:
-        assert fields[f"{path}_length"].note == "null"
-        assert path not in fields
-    else:
-        assert fields[f"{path}_length"].value == len(wanted)
-        assert content(fields[path]) == wanted
-
-
 @pytest.mark.parametrize("codec", list(Codec))
 @settings(max_examples=25, deadline=None)
 @given(values=CONTENTS)
@@ -115,19 +100,6 @@ def test_values_are_those_of_the_records_r30_r33(codec: Codec, values: list[Any]
             fields = by_path(found.parts[0].fields)
         for index, each in enumerate(iterate_records(RecordBatch(memoryview(data), 0, len(data)))):
             assert_record(fields, f"batches[0].records[{index}]", each)
-
-
-CONFIGS = st.builds(
-    ValidationConfig,
-    topic=st.just("t"),
-    max_message_bytes=st.sampled_from([90, 10**6]),
-    codec=st.sampled_from([None, 0, 1, 2, 3, 4]),
-    is_append_time=st.booleans(),
-    before_max_ms=st.sampled_from([2**63 - 1, NOW_MS]),
-    after_max_ms=st.sampled_from([2**63 - 1, 1000]),
-    is_compacted=st.booleans(),
-    decompressed_bytes_max=st.just(10**5),
-)
 
 
 def validator_rule(data: bytes, config: ValidationConfig) -> str | None:
@@ -224,33 +196,6 @@ def test_vectors_of_java(vector: dict[str, Any]) -> None:
     if "header" in vector:
         for name, value in vector["header"].items():
             assert fields[f"batches[0].{name}"].value == value
-
-
-@pytest.mark.parametrize("vector", [each for each in vectors("legacy.json") if "hex" in each])
-def test_old_vectors_of_java_r60_r65(vector: dict[str, Any]) -> None:
-    data = bytes.fromhex(vector["hex"])
-    found = explained(data, stored=True)
-    assert found.refused is None
-    assert marked(found, State.UNREADABLE) == []
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [0, 1, 2, 3])
-def test_old_messages_are_listed(magic: int, codec: int) -> None:
-    builder = LegacySetBuilder(magic, codec=codec)
-    for index in range(3):
-        builder.append(index, BASE_TIMESTAMP + index, None if index else b"key", b"value")
-    data = bytes(builder.build())
-    found = explained(data)
-    assert found.refused is None
-    fields = by_path(found.parts[0].fields if codec else found.fields)
-    prefix = "messages[0].messages" if codec else "messages"
-    for index in range(3):
-        assert_bytes(fields, f"{prefix}[{index}].key", None if index else b"key")
-        assert_bytes(fields, f"{prefix}[{index}].value", b"value")
-    if codec:
-        wrapper = LegacyMessage(memoryview(data), 0, len(data))
-        assert len(list(iterate_legacy(wrapper))) == 3
 
 
 def test_end_markers_are_decoded_r41_r43() -> None:
