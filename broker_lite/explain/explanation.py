@@ -19,7 +19,7 @@ class Limits(NamedTuple):
     """How much is told.
 
     Attributes:
-        fields_max: of all parts together; the fields of a refused record are told besides.
+        fields_max: of all parts together; some fields of a refused record are told besides.
         value_bytes_max: of each text and each run of bytes; the rest is left out.
     """
 

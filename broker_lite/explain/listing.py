@@ -48,6 +48,16 @@ class Budget:
         self.fields_left -= 1
 
     @contextmanager
+    def extended(self, fields: int) -> Iterator[None]:
+        """Allow some more fields than are left, for what has to be listed in any case."""
+        before = self.fields_left
+        self.fields_left = fields
+        try:
+            yield
+        finally:
+            self.fields_left = before
+
+    @contextmanager
     def waived(self) -> Iterator[None]:
         """Count nothing: for the few fields that are listed in any case."""
         before = self.is_waived

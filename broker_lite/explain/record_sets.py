@@ -20,6 +20,8 @@ _STORED: Final[Mapping[str, str]] = {
     "R-84": "records",
 }
 """The fields of the rules that name one; that of the others is the one that cannot be read."""
+_FRAMING: Final = "R-03"
+_INCOMPLETE: Final = "the last batch is not complete"
 
 
 def list_produced(
@@ -70,20 +72,27 @@ def list_stored(reader: Reader, end: int, prefix: str, explanation: Explanation)
     """
     how = SetWalk(prefix, PLAIN_BYTES_MAX, is_stored=True)
     index = 0
+    fault: BrokerError | None = None
+    is_full = False
     try:
         for entry in walk(reader.data[:end], reader.position):
-            if reader.budget.fields_left <= 0:
+            if is_full := reader.budget.fields_left <= 0:
                 break
             _list_one(reader, entry, index, how, explanation)
             index += 1
-    except BrokerError:
-        pass  # the field that is wrong is listed as unreadable
-    while reader.position < end:
-        inner = _inner(reader, end)
-        parts: list[Part] = []
-        walk_entry(inner, how, index, parts)
-        _take_over(reader, inner, parts, explanation)
-        index += 1
+    except BrokerError as error:
+        fault = error
+    if reader.position >= end:
+        return
+    inner = _inner(reader, end)
+    parts: list[Part] = []
+    walk_entry(inner, how, index, parts)
+    if fault is not None:
+        refused = Refused(None, None, _FRAMING, str(fault))
+        explanation.refusals.append(mark(inner.fields, parts, refused))
+    elif not is_full and _INCOMPLETE not in explanation.notes:
+        explanation.notes.append(_INCOMPLETE)
+    _take_over(reader, inner, parts, explanation)
 
 
 def _list_one(

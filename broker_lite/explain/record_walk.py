@@ -26,6 +26,7 @@ _CONTROL_VALUES: Final = {
     ControlType.KRAFT_VOTERS: "VotersRecord",
 }
 _INT16_BYTES: Final = 2
+_WANTED_FIELDS_MAX: Final = 500
 _END_MARKER_BYTES: Final = 6
 
 
@@ -210,13 +211,15 @@ class _RecordWalk:
             index: of the record at the position, at which the list was full.
         """
         reader, wanted = self._reader, self._wanted.record
-        with reader.budget.waived():
-            if wanted is not None and wanted >= index:
-                self._pass_by(wanted - index)
-                try:
+        if wanted is not None and wanted >= index:
+            self._pass_by(wanted - index)
+            try:
+                with reader.budget.extended(_WANTED_FIELDS_MAX):
                     self.record(wanted)
-                except Unreadable:
-                    reader.rest(f"{self._prefix}records.rest", "what comes after")
+            except Unreadable:
+                reader.rest(f"{self._prefix}records.rest", "what comes after")
+            except ListFull:
+                pass
         reader.rest(f"{self._prefix}records.rest", "the list is full", State.NOT_LISTED)
 
     def _pass_by(self, count: int) -> None:

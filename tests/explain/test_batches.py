@@ -264,6 +264,30 @@ def test_the_rest_of_many_batches_is_one_field() -> None:
     assert len(found.fields) <= 55
 
 
+def test_a_refused_record_of_very_many_fields_is_cut() -> None:
+    headers = b"\x80\x80\x01" + b"\0\0" * 8191 + b"\1\0"  # the last key of 8192 is null
+    data = batch(records(9) + record(headers=headers), count=10)
+    found = explain_batch(data, PLAIN, now_ms=NOW_MS, limits=FEW)
+    assert_all_whole(found, len(data))
+    assert len(found.fields) < 600
+    assert found.refused is not None
+    assert found.refused.path == "batches[0].records[9]"
+
+
+def test_what_is_no_batch_in_a_log_r03() -> None:
+    good = batch(records(1))
+    for data, path in (
+        (good + batch(records(1), magic=7), "batches[1].magic"),
+        (good + bytes(40), "messages[1].length"),
+        (batch(records(1), length=3) + good, "batches[0].length"),
+    ):
+        found = explained(data, stored=True)
+        assert [(each.rule, each.path) for each in found.refusals] == [("R-03", path)]
+    for end in (good[:3], good[:30], good[:65]):
+        cut = explained(good + end, stored=True)
+        assert (cut.refusals, cut.notes) == ([], ["the last batch is not complete"])
+
+
 def test_offsets_are_those_of_the_file() -> None:
     data = batch(records(1))
     found = explain_batch(data, stored=True, position=1000, limits=EVERYTHING)

@@ -112,7 +112,7 @@ def test_the_validator_decides_about_old_sets(data: bytes, config: ValidationCon
     if refused is not None:
         assert marked(found) == ([] if refused.path is None else [refused.path])
     stored = explained(data, stored=True)
-    assert all(each.rule in ("R-06", "R-37", "R-68") for each in stored.refusals)
+    assert all(each.rule in ("R-03", "R-06", "R-37", "R-68") for each in stored.refusals)
 
 
 def test_a_wrong_message_inside_a_wrapper_is_marked_r68() -> None:
