@@ -87,6 +87,7 @@ def list_stored(reader: Reader, end: int, prefix: str, explanation: Explanation)
     inner = _inner(reader, end)
     parts: list[Part] = []
     walk_entry(inner, how, index, parts)
+    inner.rest(f"{prefix}rest", "what comes after the entry that cannot be read")
     if fault is not None:
         refused = Refused(None, None, _FRAMING, str(fault))
         explanation.refusals.append(mark(inner.fields, parts, refused))

@@ -277,7 +277,7 @@ def test_a_refused_record_of_very_many_fields_is_cut() -> None:
 def test_what_is_no_batch_in_a_log_r03() -> None:
     good = batch(records(1))
     for data, path in (
-        (good + batch(records(1), magic=7), "batches[1].magic"),
+        (good + batch(records(1), magic=7) + good, "batches[1].magic"),
         (good + bytes(40), "messages[1].length"),
         (batch(records(1), length=3) + good, "batches[0].length"),
     ):
