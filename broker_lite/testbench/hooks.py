@@ -10,6 +10,7 @@ from broker_lite.handler.context import Handler, HandlerContext, Hook, Parts, Re
 from broker_lite.server.seams import Seams
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.faults.engine import Faults
+from broker_lite.testbench.journal.journal import Journal
 
 
 class Around(Protocol):
@@ -25,19 +26,20 @@ class Around(Protocol):
 class BenchHooks:
     """Sets the seams of a process to what its faults and its journal need now."""
 
-    def __init__(self, seams: Seams, faults: Faults, journal: Around | None = None) -> None:
-        """Set them for the first time; faults call again when they change.
+    def __init__(self, seams: Seams, faults: Faults, journal: Journal | None = None) -> None:
+        """Set them for the first time; faults and journal call again when they change.
 
         Args:
             seams: of the process.
             faults: of the process.
-            journal: sees requests as they come and answers as they leave; it calls refresh() when
-                it wants other requests than before.
+            journal: sees requests as they come and answers as they leave.
         """
         self._seams = seams
         self._faults = faults
         self._journal = journal
         faults.changed = self.refresh
+        if journal is not None:
+            journal.changed = self.refresh
         self.refresh()
 
     def refresh(self) -> None:
@@ -50,7 +52,7 @@ class BenchHooks:
             if journal is None or key not in of_journal:
                 hooks[key] = _single(faults)
             elif key not in of_faults:
-                hooks[key] = _single(journal)
+                hooks[key] = journal.hook_part
             else:
                 hooks[key] = _both(journal, faults)
         self._seams.hooks.clear()

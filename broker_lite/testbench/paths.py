@@ -95,12 +95,15 @@ def field_of(steps: list[Step], name: str, structs: Mapping[str, tuple[Field, ..
 
 
 def places(struct: Struct, steps: list[Step]) -> Iterator[Place]:
-    """Yield each place that a path leads to; none where an element or a struct is not there."""
+    """Yield each place that a path leads to; none where an element or a struct is not there.
+
+    Of a part of a message, as the journal keeps it, some fields are not there either.
+    """
     step, rest = steps[0], steps[1:]
     value = getattr(struct, step.attribute, None)
     if not step.is_array:
         if not rest:
-            if step.attribute in struct.fields:
+            if step.attribute in struct.fields and hasattr(struct, step.attribute):
                 yield Place(struct, step.attribute, None)
         elif isinstance(value, Struct):
             yield from places(value, rest)
