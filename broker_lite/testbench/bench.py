@@ -7,6 +7,8 @@ import anyio
 from broker_lite.server.life import Life
 from broker_lite.server.seams import Seams
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.faults.engine import Faults
+from broker_lite.testbench.hooks import BenchHooks
 
 _UNAVAILABLE: Final = 503
 
@@ -15,12 +17,13 @@ class Bench:
     """The state of the test bench, through all lives of the broker.
 
     Attributes:
-        seams: where it takes part in requests and connections.
+        faults: the rules in force.
     """
 
     def __init__(self, seams: Seams) -> None:
-        """Begin without a life."""
-        self.seams = seams
+        """Begin without a life; `seams` are where it takes part in requests and connections."""
+        self.faults = Faults()
+        BenchHooks(seams, self.faults)
         self._life: Life | None = None
         self._lives = 0
         self._begun = anyio.Event()

@@ -59,15 +59,17 @@ class Door:
         url: where HTTP is spoken, once opened; empty if it is not.
     """
 
-    def __init__(self, address: tuple[str, int] | None = None) -> None:
+    def __init__(self, address: tuple[str, int] | None = None, *, is_needed: bool = True) -> None:
         """Open nothing yet.
 
         Args:
             address: host and port for HTTP; None for none.
+            is_needed: False if an address that cannot be used is only worth a warning.
         """
         self.seams = Seams()
         self.url = ""
         self._address = address
+        self._is_needed = is_needed
         self._sock: socket.socket | None = None
         self._life: Life | None = None
         self._bench: Bench | None = None
@@ -84,7 +86,13 @@ class Door:
             return
         host, port = self._address
         where = ListenerAddress(ListenerInfo("CONTROL"), host, port)
-        self._sock = bind(where, backlog=_BACKLOG)
+        try:
+            self._sock = bind(where, backlog=_BACKLOG)
+        except SettingsError as error:
+            if self._is_needed:
+                raise
+            logger.warning("no control API: %s", error)
+            return
         self.url = f"http://{join_address(host, self._sock.getsockname()[1])}"
         logger.info("control API at %s", self.url)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.server.nodes import WrongState
-from broker_lite.testbench.control.resource import Call, Raw, Resource
+from broker_lite.testbench.control.resource import Call, OneOrMany, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 
 if TYPE_CHECKING:
@@ -124,6 +124,10 @@ def _query(kind: type, text: str) -> object:
 def _body(kind: object, body: bytes) -> object:
     if kind is bytes:
         return body
+    if isinstance(kind, OneOrMany):
+        found = _checked(lambda: msgspec.json.decode(body or b"{}", type=dict[str, object]), "")
+        assert isinstance(found, dict)
+        kind = kind.many if kind.member in found else kind.one
     return _checked(lambda: msgspec.json.decode(body or b"{}", type=kind), "")
 
 

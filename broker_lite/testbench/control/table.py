@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.testbench.control.resource import Resource
-from broker_lite.testbench.control.routes import broker_state, brokers, partitions
+from broker_lite.testbench.control.routes import broker_state, brokers, faults, partitions
 
 RESOURCES: Final[Sequence[Resource]] = (
     *broker_state.RESOURCES,
+    *faults.RESOURCES,
     *brokers.RESOURCES,
     *partitions.RESOURCES,
 )
