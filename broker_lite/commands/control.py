@@ -86,6 +86,7 @@ def _word(
     name: str,
     text: str,
     make: _Make,
+    /,
     **arguments: str,
 ) -> argparse.ArgumentParser:
     """Add a word with its positional arguments, by name and help."""
@@ -106,8 +107,13 @@ def _add_faults(words: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         rule="keys=produce,topic=orders,error=NOT_LEADER_OR_FOLLOWER,count=3, or @FILE of JSON",
     )
     _word(words, "list", "print all rules", lambda _: _Request("GET", "/v1/faults"))
-    remove = lambda given: _Request("DELETE", f"/v1/faults/{_quoted(given.id)}")  # noqa: E731
-    _word(words, "remove", "remove a rule", remove, id=of_fault)
+    _word(
+        words,
+        "remove",
+        "remove a rule",
+        lambda given: _Request("DELETE", f"/v1/faults/{_quoted(given.id)}"),
+        id=of_fault,
+    )
     _word(words, "clear", "remove all rules", lambda _: _Request("DELETE", "/v1/faults"))
     wait = _word(words, "wait", "wait until a rule has acted", _fault_wait, id=of_fault)
     wait.add_argument("--hits", type=int, default=1, metavar="N", help="so many times [1]")
@@ -134,8 +140,13 @@ def _add_snapshots(words: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
     name = "of the snapshot"
     _word(words, "save", "save the state", lambda given: _Request("PUT", at(given)), name=name)
-    restore: _Make = lambda given: _Request("POST", at(given, "/restore"))  # noqa: E731
-    _word(words, "restore", "put a saved state back", restore, name=name)
+    _word(
+        words,
+        "restore",
+        "put a saved state back",
+        lambda given: _Request("POST", at(given, "/restore")),
+        name=name,
+    )
     _word(words, "list", "print all", lambda _: _Request("GET", "/v1/snapshots"))
     _word(words, "remove", "forget it", lambda given: _Request("DELETE", at(given)), name=name)
 
