@@ -7,6 +7,7 @@ import anyio
 from broker_lite.server.life import Life
 from broker_lite.server.seams import Seams
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.waits import Waits
 
 _UNAVAILABLE: Final = 503
 
@@ -16,11 +17,13 @@ class Bench:
 
     Attributes:
         seams: where it takes part in requests and connections.
+        waits: what callers wait for.
     """
 
     def __init__(self, seams: Seams) -> None:
         """Begin without a life."""
         self.seams = seams
+        self.waits = Waits()
         self._life: Life | None = None
         self._lives = 0
         self._begun = anyio.Event()

@@ -149,7 +149,7 @@ class Door:
             return
         body = json.dumps(asked["body"]).encode() if "body" in asked else b""
         path, _, query = path.partition("?")
-        answer = await self.control().request(method, path, query, body)
+        answer = await self.control().request(method, path, query, body, is_json=True)
         if isinstance(answer.body, bytes):
             text = answer.body.decode()
         else:

@@ -117,7 +117,10 @@ class BrokerProcess:
         answer = self._answer(self._asked, time.monotonic() + timeout_s, timeout_s)
         if answer.status != _OK:
             assert isinstance(answer.body, dict)
-            raise BrokerFailed(str(answer.body["error"]))
+            text = str(answer.body["error"])
+            if "found" in answer.body:  # a wait timed out: what is there now
+                text += f"; there is {json.dumps(answer.body['found'])}"
+            raise BrokerFailed(text)
         return answer.body
 
     def _answer(self, number: int, deadline_s: float, timeout_s: float) -> _Answer:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.testbench.control.resource import Resource
-from broker_lite.testbench.control.routes import broker_state, brokers, partitions
+from broker_lite.testbench.control.routes import broker_state, brokers, partitions, records, topics
 
 RESOURCES: Final[Sequence[Resource]] = (
     *broker_state.RESOURCES,
     *brokers.RESOURCES,
+    *topics.RESOURCES,
+    *records.RESOURCES,
     *partitions.RESOURCES,
 )
 """All resources, in the order of the docs."""
