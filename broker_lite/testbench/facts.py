@@ -17,6 +17,7 @@ from broker_lite.wire.schema import Field, catalog_by_api
 from broker_lite.wire.structs import Struct
 
 _FETCH: Final = 1
+_ABOUT_ALL_PARTITIONS: Final = frozenset((3, 75))  # Metadata, DescribeTopicPartitions
 _TOPIC: Final = "topicName"
 _GROUP: Final = "groupId"
 _TRANSACTIONAL_ID: Final = "transactionalId"
@@ -30,6 +31,16 @@ _PARTITIONS: Final = {
     "partition_index",
     "partition_indexes",
     "partitions",
+}
+
+_RESOURCES: Final = {"entity_name", "feature", "resource_name", "resource_name_filter"}
+# structs with the attribute that is a name
+_RESOURCES_OF: Final = {
+    ("AlterReplicaLogDir", "path"),
+    ("MemberIdentity", "member_id"),
+    ("ScramCredentialDeletion", "name"),
+    ("ScramCredentialUpsertion", "name"),
+    ("UserName", "name"),
 }
 
 
@@ -107,12 +118,23 @@ class Facts:
         if self.body is not None:
             kind, _ = messages.by_api(self.request.api_key)
             found.add(self.body, type(self.body).__name__, kind.structs)
+            if self.request.api_key in _ABOUT_ALL_PARTITIONS:
+                self._add_partitions_of_topics(found)
             if self.request.api_key == _FETCH:
                 found.add_partitions(session_partitions(self))
             found.name_topics(
                 {topic_id: topic.name for topic_id, topic in self._topics_by_id.items()}
             )
         return found
+
+    def _add_partitions_of_topics(self, found: "Entities") -> None:
+        """Add all partitions of the topics that a request for metadata names."""
+        for topic_id in found.topic_ids & self._topics_by_id.keys():
+            found.topics.add(self._topics_by_id[topic_id].name)
+        for name in found.topics:
+            topic = self.context.cluster.topics.get(name)
+            if topic is not None:
+                found.partitions[name] = set(range(topic.partition_count))
 
     @property
     def _topics_by_id(self) -> Mapping[bytes, Topic]:
@@ -128,7 +150,8 @@ class Entities:
         partitions: numbers by topic; the key is a name, or the id where only that is known.
         groups: group ids.
         transactional_ids: transactional ids.
-        resources: names of resources of configs and ACLs.
+        resources: names of resources of configs and ACLs, and of what else has a name: users,
+            quota entities, log directories, features, members that leave.
     """
 
     def __init__(self) -> None:
@@ -189,8 +212,8 @@ class Entities:
                 self.transactional_ids.update(value for value in values if value)
             elif field.entity == _TOPIC:
                 self.topics.update(value for value in values if value)
-            elif field.attribute == "resource_name":
-                self.resources.update(values)
+            elif field.attribute in _RESOURCES or (name, field.attribute) in _RESOURCES_OF:
+                self.resources.update(value for value in values if value)
         self._add_coordinator_keys(struct)
 
     def _topic_of(self, struct: Struct, fields: tuple[Field, ...]) -> str | bytes | None:

@@ -106,23 +106,31 @@ class Failing:
         layout = kind.layout(self._request.api_version)
         if layout is None:
             return []
-        names_topics = self._matcher.names_topics and not self._rule.top_level
+        chosen = self._chosen()
         return [
             row
             for row in ROWS.get(self._request.api_key, ())
             for first in [row.levels[0].request]
             for outer in [next(level.response for level in row.levels if level.response)]
-            if not (row.needs_topics and not names_topics)
-            and not (row.unless_topics and names_topics)
+            if (not row.needs or row.needs in chosen)
+            and row.unless not in chosen
             and (not first or has_field(layout, kind.name, first))
             and empty.has(empty.body, outer)
         ]
+
+    def _chosen(self) -> set[str]:
+        """Return what the rule chooses only some of."""
+        if self._rule.top_level:
+            return set()
+        matcher = self._matcher
+        of_each = {"topics": matcher.names_topics, "partitions": matcher.names_partitions}
+        return {name for name, is_chosen in of_each.items() if is_chosen}
 
     def _is_whole(self, empty: Answer, rows: list[Row]) -> bool:
         """True if the error is that of the whole answer."""
         has_top = empty.has(empty.body, _ERROR)
         if self._rule.top_level or self._code in OF_THE_WHOLE:
-            if not has_top and not any(row.unless_topics for row in rows):
+            if not has_top and not any(row.unless == "topics" for row in rows):
                 version = self._request.api_version
                 raise CannotApply(f"version {version} of the answer has no error of the whole")
             return has_top
