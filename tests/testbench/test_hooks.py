@@ -1,7 +1,6 @@
 """The journal is called around the faults, each only for the APIs that it wants."""
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
 
 from broker_lite.handler.context import Handler, HandlerContext, Parts, Request
 from broker_lite.testbench.facts import Facts
@@ -16,14 +15,13 @@ class Journal:
 
     def __init__(self) -> None:
         self.keys: set[int] = set()
-        self.changed: Callable[[], None] = lambda: None
         self.seen: list[tuple[str, list[str], int]] = []
 
     def wanted_keys(self) -> Collection[int]:
         return self.keys
 
     async def hook_part(
-        self, context: HandlerContext, request: Request, handle: Handler, /
+        self, context: HandlerContext, request: Request, handle: Handler
     ) -> Parts | None:
         return await self.around(Facts(context, request), handle)
 
@@ -34,7 +32,7 @@ class Journal:
 
 
 def test_the_journal_sees_the_answer_as_it_leaves(bench: FaultyBroker) -> None:
-    journal: Any = Journal()
+    journal = Journal()
     hooks = BenchHooks(bench.seams, bench.faults, journal)
     bench.rules(
         {"keys": ["Heartbeat"], "observe": True},
