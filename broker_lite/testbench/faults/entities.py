@@ -4,7 +4,7 @@ With it, a fault on one partition of several works for any API without code in i
 without a row has one error for the whole request, or none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -32,18 +32,20 @@ class Level(NamedTuple):
     request_keys: tuple[str, ...]
     response_keys: tuple[str, ...]
 
-    def named(self, above: Named, key: tuple[object, ...], names: Mapping[bytes, str]) -> Named:
+    def named(
+        self, above: Named, key: tuple[object, ...], name_of: Callable[[bytes], str]
+    ) -> Named:
         """Return what an element names, together with what the levels above it name.
 
         Args:
             above: what the levels above it name.
             key: the values that name the element.
-            names: of topics by their ids.
+            name_of: returns the name of a topic by its id, empty if it is not known.
         """
         first = key[0] if key else None
         if self.kind == "topic":
             topic_id = key[1] if len(key) > 1 and isinstance(key[1], bytes) else b""
-            name = first if isinstance(first, str) and first else names.get(topic_id, "")
+            name = first if isinstance(first, str) and first else name_of(topic_id)
             return above._replace(topic=name, topic_id=topic_id)
         if self.kind == "partition" and isinstance(first, int):
             return above._replace(partition=first)

@@ -5,7 +5,7 @@ are added to its answer. Of a request that reads, the handler's answer is change
 told though the work was done (`applied`), the handler does all of it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
@@ -66,9 +66,7 @@ class Failing:
         self._facts = facts
         self._request = facts.request
         self._text = text
-        self._names: Mapping[bytes, str] = {
-            topic_id: topic.name for topic_id, topic in facts.context.cluster.topics_by_id.items()
-        }
+        self._name_of = facts.topic_name
 
     async def answer(self, run: Run) -> Parts | None:
         """Answer the request.
@@ -185,7 +183,7 @@ class Failing:
         kept = []
         for position, element in enumerate(elements):
             key = _key(element, level.request_keys)
-            named = level.named(above, key, self._names)
+            named = level.named(above, key, self._name_of)
             if rest:
                 before = len(taken)
                 self._take(row, element, rest, named, (*keys, key), taken)
@@ -242,7 +240,7 @@ class Failing:
         changed = 0
         for position, element in enumerate(elements):
             key = _key(element, level.response_keys)
-            named = level.named(above, key, self._names)
+            named = level.named(above, key, self._name_of)
             if rest:
                 changed += self._change_in(answer, row, element, rest, named)
             elif self._matcher.chooses(named):
@@ -259,7 +257,7 @@ class Failing:
         elements = getattr(answer.body, level.response)
         changed = 0
         for position, each in enumerate(wanted[: len(elements)]):
-            named = level.named(Named(), _key(each, level.request_keys), self._names)
+            named = level.named(Named(), _key(each, level.request_keys), self._name_of)
             if self._matcher.chooses(named):
                 elements[position] = type(elements[position])()
                 self._fail(answer, row, elements[position])
@@ -272,7 +270,7 @@ class Failing:
         added = 0
         for topic, number in session_partitions(self._facts):
             key: Key = (topic, b"") if isinstance(topic, str) else ("", topic)
-            named = topics.named(Named(partition=number), key, self._names)
+            named = topics.named(Named(partition=number), key, self._name_of)
             if not self._matcher.chooses(named):
                 continue
             owner = _find(answer.body, topics, key) or _append(answer, answer.body, topics, key)
