@@ -204,7 +204,7 @@ class Entities:
         topic: str | bytes | None,
     ) -> None:
         for use, attribute, element_type in _plan(name, structs):
-            value = getattr(struct, attribute, None)
+            value: Any = getattr(struct, attribute, None)
             if not value and use != _PARTITION and use != _COORDINATOR:
                 continue
             if use == _INSIDE:
