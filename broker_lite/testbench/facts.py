@@ -184,7 +184,7 @@ class Entities:
             elif field.attribute in _PARTITIONS and topic is not None:
                 self.partitions.setdefault(topic, set()).update(values)
             elif field.entity == _GROUP:
-                self.groups.update(values)
+                self.groups.update(value for value in values if value)
             elif field.entity == _TRANSACTIONAL_ID:
                 self.transactional_ids.update(value for value in values if value)
             elif field.entity == _TOPIC:

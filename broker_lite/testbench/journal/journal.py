@@ -241,6 +241,8 @@ class Journal:
             self._bytes += ENTRY_BYTES + len(frame)
         else:
             self._bytes += entry.kept_bytes
+        if len(self._entries) > self._keep or self._bytes > self._keep_bytes:
+            self._drop_oldest()
         if context.cluster is not self._names.cluster or api_key == _DELETE_TOPICS:
             self._names.change(context.cluster)
         if self._rules:  # of a request before, whose hook was not the journal's
@@ -254,7 +256,7 @@ class Journal:
         entry.ended = ended
         if entry.number >= self._first_kept:
             self._bytes += len(entry.body)
-            if self._bytes > self._keep_bytes or len(self._entries) > self._keep:
+            if self._bytes > self._keep_bytes:
                 self._drop_oldest()
         if self._rules:
             entry.rule = self._rules.pop(entry.connection_id, "")

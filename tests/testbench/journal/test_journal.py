@@ -5,13 +5,17 @@ broker_lite.testbench.journal.skeleton.
 """
 
 import asyncio
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
 from broker_lite.log.files.open_file import FileSlice
@@ -241,6 +245,18 @@ def test_a_long_produce_that_cannot_be_decoded() -> None:
     assert EntryFacts(entry).entities.topics == set()
 
 
+@pytest.mark.parametrize(("count", "is_whole"), [(1000, True), (3000, False)])
+def test_a_long_fetch_is_kept_whole_if_it_is_not_too_long(count: int, is_whole: bool) -> None:
+    kind = messages.FetchRequest
+    partitions = [kind.FetchPartition(partition=number) for number in range(count)]
+    body = kind(topics=[kind.FetchTopic(topic="t", partitions=partitions)], max_bytes=1)
+    entry = Client(recording()).send(kind, body, 11)
+    found = EntryFacts(entry).entities.partitions["t"]
+    assert entry.has_whole_request == is_whole
+    assert (found == set(range(count))) == is_whole
+    assert found > set(range(100))
+
+
 def test_file_slices_count_by_their_size(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"0123456789")
@@ -384,3 +400,59 @@ def test_a_request_of_its_facts_and_of_its_entry_are_the_same() -> None:
     for name in ("api", "version", "node_id", "listener", "client_id", "software", "connection"):
         assert getattr(live, name) == getattr(kept, name)
     assert vars(live.entities) == vars(kept.entities)
+
+
+class Pause:
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+def pausing(size: int) -> Any:
+    """A handler that waits once, then answers, or does not, or fails."""
+
+    async def handle(context: Any, request: Any) -> Any:
+        await Pause()
+        if size % 5 == 0:
+            raise CloseConnection("no")
+        return [bytes(size)] if size % 3 else None
+
+    return handle
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["begin", "end", "end", "clear", "bound"]),
+        st.integers(0, 9),
+        st.integers(0, 6000),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS, st.sampled_from(["headers", "bodies"]))
+def test_bounds_hold_with_requests_that_end_in_any_order(steps: Any, level: str) -> None:
+    journal = recording(level, keep=5)
+    client = Client(journal)
+    running: list[Any] = []
+    count = 0
+    for step, number, size in steps:
+        if step == "begin":
+            request = client.request(PRODUCE, produce(batch(content=bytes(size))), 9)
+            coroutine = journal.hook_part(client.context, request, pausing(size))
+            coroutine.send(None)
+            running.append(coroutine)
+            count += 1
+        elif step == "end" and running:
+            with contextlib.suppress(CloseConnection):
+                run(running.pop(number % len(running)))
+        elif step == "clear":
+            journal.clear()
+        elif step == "bound":
+            journal.configure(Recording(recording=level, keep=number + 1))
+        entries = journal.entries()
+        assert journal.kept_bytes == sum(entry.kept_bytes for entry in entries)
+        assert len(journal) <= journal.recording.keep
+        assert journal.last == count
+        assert [entry.number for entry in entries] == list(range(journal.first, count + 1))
+    for coroutine in running:
+        coroutine.close()
