@@ -19,7 +19,6 @@ from broker_lite.wire.schema import Field
 from broker_lite.wire.structs import Struct
 
 _PRODUCE: Final = 0
-_FETCH: Final = 1
 _API_VERSIONS: Final = 18
 _NO_NAMES: Final[Names] = {}
 _ERRORS_MAX: Final = 20
@@ -92,7 +91,6 @@ class EntryFacts(Facts):
             entry.frame,
             entry.position,
             is_cut=not entry.has_whole_request,
-            has_records=entry.api_key == _PRODUCE,
         )
 
     @cached_property
@@ -125,15 +123,13 @@ class EntryFacts(Facts):
         if kind is None or entry.body_bytes < 0:
             return None
         kept = len(entry.body) + sum(size for _, size in entry.gaps)
-        found = decode(
+        return decode(
             kind,
             self.answer_version,
             entry.body,
             gaps=entry.gaps,
             is_cut=kept < entry.body_bytes,
-            has_records=entry.api_key == _FETCH,
         )
-        return found
 
     @property
     def answer_version(self) -> int:
