@@ -12,6 +12,7 @@ from broker_lite.testbench.hooks import BenchHooks
 from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.refusals import Refusals
+from broker_lite.testbench.waits import Waits
 
 _UNAVAILABLE: Final = 503
 
@@ -23,6 +24,7 @@ class Bench:
         faults: the rules in force.
         journal: what clients asked, and what they were answered.
         refusals: the last refused requests.
+        waits: what callers wait for.
     """
 
     def __init__(self, seams: Seams, refusals: Refusals) -> None:
@@ -33,6 +35,7 @@ class Bench:
             refusals: the last refused requests.
         """
         self.refusals = refusals
+        self.waits = Waits()
         self.faults = Faults()
         self.journal = Journal()
         self._hooks = BenchHooks(seams, self.faults, self.journal)

@@ -36,6 +36,7 @@ _DIGITS_MAX: Final = 5
 _PORT_MAX: Final = 65535
 _BAD_REQUEST: Final = 400
 _JSON: Final = "application/json"
+_OCTETS: Final = "application/octet-stream"
 
 
 def address_of(text: str) -> tuple[str, int] | None:
@@ -162,13 +163,17 @@ class Door:
             reply(json.dumps({"id": number, "status": _BAD_REQUEST, "body": {"error": text}}))
             return
         path, _, query = path.partition("?")
-        answer = await self.control().request(method, path, query, body)
+        answer = await self.control().request(
+            method, path, query, body, is_json="base64" not in asked
+        )
         shell = json.dumps({"id": number, "status": answer.status})[:-1]
         if not isinstance(answer.body, bytes):
             text = '"body": {"error": "this resource is a stream; ask for it over HTTP"}'
             shell = json.dumps({"id": number, "status": _BAD_REQUEST})[:-1]
         elif answer.media_type == _JSON:
             text = f'"body": {answer.body.decode()}'
+        elif answer.media_type != _OCTETS:
+            text = f'"body": {json.dumps(answer.body.decode())}'
         else:
             text = f'"base64": "{base64.b64encode(answer.body).decode()}"'
         reply(f"{shell}, {text}}}")

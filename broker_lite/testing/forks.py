@@ -51,9 +51,10 @@ class Refused(BrokerFailed):
         """
         told = body if isinstance(body, dict) else {"error": str(body)}
         at = f"{told['at']}: " if "at" in told else ""
-        super().__init__(f"{at}{told.get('error')}")
         self.status = status
         self.found = told.get("found")
+        there = "" if self.found is None else f"; there is {json.dumps(self.found)}"
+        super().__init__(f"{at}{told.get('error')}{there}")
 
 
 class Forks:

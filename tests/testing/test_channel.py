@@ -176,4 +176,5 @@ def test_a_refusal_names_the_place() -> None:
     assert str(refused) == "rules[0].error: there is no error 'X'"
     assert Refused(503, "starting").args == ("starting",)
     late = Refused(408, {"error": "too late", "found": {"members": 1}})
-    assert (str(late), late.status, late.found) == ("too late", 408, {"members": 1})
+    assert str(late) == 'too late; there is {"members": 1}'
+    assert (late.status, late.found) == (408, {"members": 1})

@@ -10,7 +10,9 @@ from broker_lite.testbench.control.routes import (
     explaining,
     faults,
     partitions,
+    records,
     requests,
+    topics,
 )
 
 RESOURCES: Final[Sequence[Resource]] = (
@@ -19,6 +21,8 @@ RESOURCES: Final[Sequence[Resource]] = (
     *requests.RESOURCES,
     *explaining.RESOURCES,
     *brokers.RESOURCES,
+    *topics.RESOURCES,
+    *records.RESOURCES,
     *partitions.RESOURCES,
 )
 """All resources, in the order of the docs."""
