@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.testbench.control.resource import Resource
-from broker_lite.testbench.control.routes import broker_state, brokers, partitions, records, topics
+from broker_lite.testbench.control.routes import (
+    broker_state,
+    brokers,
+    connections,
+    groups,
+    partitions,
+    records,
+    topics,
+    transactions,
+)
 
 RESOURCES: Final[Sequence[Resource]] = (
     *broker_state.RESOURCES,
@@ -12,5 +21,8 @@ RESOURCES: Final[Sequence[Resource]] = (
     *topics.RESOURCES,
     *records.RESOURCES,
     *partitions.RESOURCES,
+    *groups.RESOURCES,
+    *transactions.RESOURCES,
+    *connections.RESOURCES,
 )
 """All resources, in the order of the docs."""
