@@ -21,10 +21,15 @@ UNUSED=(
   cProfile.py doctest.py pdb.py pickletools.py profile.py pydoc.py pydoc_data turtle.py
   dbm ftplib.py imaplib.py mailbox.py poplib.py smtplib.py sqlite3 wsgiref xml xmlrpc
   _pydatetime.py _pydecimal.py _pyio.py sitecustomize.py
+  optparse.py trace.py tracemalloc.py timeit.py tabnanny.py modulefinder.py
   'lib-dynload/_codecs_*' 'lib-dynload/_ctypes_test*' 'lib-dynload/_curses*' 'lib-dynload/_dbm*'
   'lib-dynload/_sqlite3*' 'lib-dynload/_test*' 'lib-dynload/_xxtestfuzz*' 'lib-dynload/readline*'
-  'lib-dynload/xx*'
-  'encodings/cp[125789]*' 'encodings/mac_*'
+  'lib-dynload/xx*' 'lib-dynload/_elementtree*' 'lib-dynload/pyexpat*'
+  'lib-dynload/_interp*' 'lib-dynload/_lsprof*'
+  'encodings/cp[125789]*' 'encodings/mac_*' 'encodings/iso8859_[2-9]*' 'encodings/iso8859_1?*'
+  'encodings/koi8_*' 'encodings/big5*' 'encodings/euc_*' 'encodings/gb*' 'encodings/iso2022_*'
+  'encodings/shift_jis*' 'encodings/johab*' 'encodings/hp_roman8*' 'encodings/tis_620*'
+  'encodings/ptcp154*' 'encodings/kz1048*' 'encodings/palmos*' 'encodings/rot_13*'
 )
 # What people's health checks and start scripts call, and what one looks around with.
 APPLETS=(

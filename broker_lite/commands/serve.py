@@ -18,6 +18,7 @@ from broker_lite import __version__, logging_setup
 from broker_lite.commands.shared.descriptors import drop_output
 from broker_lite.commands.shared.umask import masked
 from broker_lite.commands.sources import Place, add_sources, load
+from broker_lite.docker_entry.sources import IMAGE
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
 from broker_lite.settings.sources.broker_count import beyond_the_brokers
@@ -188,7 +189,9 @@ def _bench(settings: Settings) -> "Door | None":
         return None
     from broker_lite.testbench.door import Door, address_of
 
-    return Door(address_of(settings.broker_lite_control))
+    # Containers that share a network must not fail for a port that nobody asked for.
+    is_needed = settings.origin_of("broker.lite.control") != IMAGE
+    return Door(address_of(settings.broker_lite_control), is_needed=is_needed)
 
 
 def _tell_ready(on_ready: Callable[[str], None], address: str) -> None:

@@ -11,10 +11,13 @@ from typing import Final, NamedTuple
 
 from broker_lite.settings.sources.texts import read_environment
 
-_ORIGIN: Final = "the image"
+IMAGE: Final = "the image"
+"""Where a setting comes from that nobody chose."""
+
 _DEFAULTS: Final = {
     "listeners": "PLAINTEXT://:9092",
     "log.dirs": "/data",
+    "broker.lite.control": "0.0.0.0:9099",
     "broker.lite.gateway.advertised": "localhost",
 }
 # where users of other images mount volumes and settings
@@ -85,7 +88,7 @@ def read_sources(
 def _surroundings(
     environment: Mapping[str, str], data_mount: str | None
 ) -> dict[str, tuple[str, str]]:
-    found = {name: (text, _ORIGIN) for name, text in _DEFAULTS.items()}
+    found = {name: (text, IMAGE) for name, text in _DEFAULTS.items()}
     if data_mount is not None:
         found["log.dirs"] = (data_mount, "the volume")
     variable, advertised = read_environment(environment).get("advertised.listeners", ("", ""))

@@ -210,7 +210,8 @@ class ClientConnection:
             stream.handling = False
             if self.paused is not None:
                 await self.paused.wait()
-            if body is not None and not (context.hooks and await self._has_left(body)):
+            # Only a fault's answer is more than a list; its hook may be gone by now.
+            if body is not None and (type(body) is list or not await self._has_left(body)):
                 may_wait = context.has_waited or (context.hooks and context.hooks.may_wait)
                 more = not may_wait and framing.has_whole_produce()
                 outgoing = self._send(request, body, more=more)

@@ -7,6 +7,11 @@ import anyio
 from broker_lite.server.life import Life
 from broker_lite.server.seams import Seams
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.faults.engine import Faults
+from broker_lite.testbench.hooks import BenchHooks
+from broker_lite.testbench.journal.entry import Recording
+from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.refusals import Refusals
 from broker_lite.testbench.waits import Waits
 
 _UNAVAILABLE: Final = 503
@@ -16,14 +21,24 @@ class Bench:
     """The state of the test bench, through all lives of the broker.
 
     Attributes:
-        seams: where it takes part in requests and connections.
+        faults: the rules in force.
+        journal: what clients asked, and what they were answered.
+        refusals: the last refused requests.
         waits: what callers wait for.
     """
 
-    def __init__(self, seams: Seams) -> None:
-        """Begin without a life."""
-        self.seams = seams
+    def __init__(self, seams: Seams, refusals: Refusals) -> None:
+        """Begin without a life.
+
+        Args:
+            seams: where it takes part in requests and connections.
+            refusals: the last refused requests.
+        """
+        self.refusals = refusals
         self.waits = Waits()
+        self.faults = Faults()
+        self.journal = Journal()
+        self._hooks = BenchHooks(seams, self.faults, self.journal)
         self._life: Life | None = None
         self._lives = 0
         self._begun = anyio.Event()
@@ -44,6 +59,15 @@ class Bench:
         """Whether clients are accepted."""
         return self._life is not None
 
+    def record(self, recording: Recording) -> None:
+        """Record as much of requests as is asked for from now on.
+
+        Raises:
+            ControlError: a bound is out of its range, or there is no such API.
+        """
+        self.journal.configure(recording)
+        self._hooks.refresh()
+
     def begin(self, life: Life) -> None:
         """Take part in a life."""
         self._life = life
@@ -52,6 +76,7 @@ class Bench:
 
     def end(self) -> None:
         """Let go of a life that ends."""
+        self.journal.end_life()
         self._life = None
         self._begun = anyio.Event()
 

@@ -4,17 +4,19 @@ Faults and the journal choose requests by these facts. Each is worked out when i
 for, so a fault on EndTxn never decodes a Produce.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.handler.context import HandlerContext, Request
+from broker_lite.handler.fetch.partition import PartitionKey
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import DecodeError
 from broker_lite.wire.schema import Field, catalog_by_api
 from broker_lite.wire.structs import Struct
 
+_FETCH: Final = 1
 _TOPIC: Final = "topicName"
 _GROUP: Final = "groupId"
 _TRANSACTIONAL_ID: Final = "transactionalId"
@@ -37,12 +39,14 @@ class Facts:
     Attributes:
         context: of its connection.
         request: the request.
+        acted: the ids of the rules that acted on it, in order.
     """
 
     def __init__(self, context: HandlerContext, request: Request) -> None:
         """Work out nothing yet."""
         self.context = context
         self.request = request
+        self.acted: list[str] = []
 
     @property
     def api(self) -> str:
@@ -75,6 +79,11 @@ class Facts:
         return self.context.software
 
     @property
+    def client_address(self) -> str:
+        """The client's address without its port."""
+        return self.context.client_address[0]
+
+    @property
     def connection(self) -> str:
         """The name of the connection: c1 is the first that the process accepted."""
         return f"c{self.context.connection_id}"
@@ -98,6 +107,8 @@ class Facts:
         if self.body is not None:
             kind, _ = messages.by_api(self.request.api_key)
             found.add(self.body, type(self.body).__name__, kind.structs)
+            if self.request.api_key == _FETCH:
+                found.add_partitions(session_partitions(self))
             found.name_topics(
                 {topic_id: topic.name for topic_id, topic in self._topics_by_id.items()}
             )
@@ -138,6 +149,15 @@ class Entities:
             structs: the fields of all kinds of the message.
         """
         self._add(struct, name, structs, None)
+
+    def add_partitions(self, keys: Iterable[PartitionKey]) -> None:
+        """Add partitions, each by its topic's name or id and its number."""
+        for topic, number in keys:
+            if isinstance(topic, str):
+                self.topics.add(topic)
+            else:
+                self.topic_ids.add(topic)
+            self.partitions.setdefault(topic, set()).add(number)
 
     def name_topics(self, names: Mapping[bytes, str]) -> None:
         """Add the names of topics of which the request has the ids only."""
@@ -198,6 +218,16 @@ def api_name(api_key: int) -> str:
     """Return the name of an API, as Kafka spells it; its number if there is no such API."""
     name = catalog_by_api("protocol", "request").get(api_key)
     return str(api_key) if name is None else name.removesuffix("Request")
+
+
+def session_partitions(facts: Facts) -> Iterable[PartitionKey]:
+    """Return the partitions of the fetch session that a Fetch goes on with.
+
+    A client names in a session only what has changed, but asks for all partitions of the session.
+    """
+    session_id = getattr(facts.body, "session_id", 0)
+    session = facts.context.fetch_sessions.get(session_id) if session_id else None
+    return () if session is None else session.partitions.keys()
 
 
 def _listed(value: object) -> Iterator[Any]:

@@ -271,7 +271,8 @@ class Broker(ClusterCommands, DataCommands):
         try:
             yield process
         except BrokerFailed as error:
-            if isinstance(error, BrokerDied) or process.is_closed:
+            has_ended = isinstance(error, BrokerDied) or process.is_closed
+            if has_ended and self._process is process:  # another thread may have stopped it
                 self._note_end(error)
             raise
 

@@ -34,6 +34,29 @@ class BrokerDied(BrokerFailed):
     """A broker ended without being stopped; restart() starts it again."""
 
 
+class Refused(BrokerFailed):
+    """The control API refuses a request.
+
+    Attributes:
+        status: of HTTP; 408 for a wait whose time is over.
+        found: what is there instead, if the answer says so.
+    """
+
+    def __init__(self, status: int, body: object) -> None:
+        """Take the line of the answer.
+
+        Args:
+            status: of HTTP.
+            body: of the answer: error, at and found.
+        """
+        told = body if isinstance(body, dict) else {"error": str(body)}
+        at = f"{told['at']}: " if "at" in told else ""
+        self.status = status
+        self.found = told.get("found")
+        there = "" if self.found is None else f"; there is {json.dumps(self.found)}"
+        super().__init__(f"{at}{told.get('error')}{there}")
+
+
 class Forks:
     """The launcher's process, and the brokers that it forked."""
 

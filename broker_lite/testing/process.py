@@ -1,25 +1,18 @@
 """The process of one broker, and the socket for its orders."""
 
-import json
 import os
-import select
 import signal
-import time
 from collections import deque
-from typing import Final, NamedTuple
+from threading import Lock
+from typing import Final
 
-from broker_lite.testing.forks import BrokerDied, BrokerFailed, Forks
+from broker_lite.testing.channel import Channel, Ended
+from broker_lite.testing.forks import BrokerDied, BrokerFailed, Forks, Refused
 from broker_lite.testing.plan import Plan
 
-_RECEIVE_BYTES: Final = 4096
 _END_TIMEOUT_S: Final = 10.0
 _LAST_LINES: Final = 3
 _OK: Final = 200
-
-
-class _Answer(NamedTuple):
-    status: int
-    body: object
 
 
 class BrokerProcess:
@@ -27,7 +20,6 @@ class BrokerProcess:
 
     Attributes:
         pid: the process id.
-        address: HOST:PORT of its first listener, as last reported.
     """
 
     def __init__(self, forks: Forks, plan: Plan, timeout_s: float) -> None:
@@ -39,15 +31,20 @@ class BrokerProcess:
         self._forks = forks
         self._owner_pid = os.getpid()
         self._log_path = plan.log_path
-        self.pid, self._orders = forks.start(plan)
-        self._unread = b""
-        self._lives_due = 1
-        self._asked = 0
+        self.pid, orders = forks.start(plan)
+        self._channel = Channel(orders)
+        self._end_lock = Lock()
+        self._code: int | None = None
         try:
-            self.address = self._ready(timeout_s)
+            self._wait_for("ready", 1, timeout_s)
         except BaseException:
-            self._orders.close()
+            self._channel.close()
             raise
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the first listener of each broker, as last reported."""
+        return self._channel.address
 
     @property
     def is_inherited(self) -> bool:
@@ -57,14 +54,12 @@ class BrokerProcess:
     @property
     def is_closed(self) -> bool:
         """Whether no more orders can be given, because it has ended or was killed."""
-        return self._orders.fileno() < 0
+        return self._channel.is_closed
 
     @property
     def has_ended(self) -> bool:
         """Whether the process is gone in any way: the other end of its socket is closed."""
-        poll = select.poll()
-        poll.register(self._orders, 0)  # POLLHUP is always reported
-        return bool(poll.poll(0))
+        return self._channel.is_hung_up
 
     def death(self) -> BrokerDied:
         """Wait for the exit code of an ended process; return an error that says how it ended."""
@@ -81,9 +76,7 @@ class BrokerProcess:
             BrokerDied: it has ended.
             BrokerFailed: the reset failed.
         """
-        self._order(b"reset\n")
-        self._lives_due += 1
-        self.address = self._ready(timeout_s)
+        self._wait_for("ready", self._order(b"reset", "ready"), timeout_s)
 
     def step(self, step_ms: int, timeout_s: float) -> None:
         """Move its clock, and wait until the triggered work is done.
@@ -91,10 +84,7 @@ class BrokerProcess:
         Raises:
             BrokerDied: it has ended.
         """
-        self._order(b"step %d\n" % step_ms)
-        deadline_s = time.monotonic() + timeout_s
-        while self._line(deadline_s, timeout_s) != "stepped":
-            self._lives_due -= 1  # the answer to an interrupted reset
+        self._wait_for("stepped", self._order(b"step %d" % step_ms, "stepped"), timeout_s)
 
     def control(self, method: str, path: str, body: object, timeout_s: float) -> object:
         """Carry out a request of the control API, and return the answer's body.
@@ -109,30 +99,18 @@ class BrokerProcess:
             BrokerDied: it has ended.
             BrokerFailed: the request is refused.
         """
-        self._asked += 1
-        request = {"id": self._asked, "method": method, "path": path}
+        request: dict[str, object] = {"method": method, "path": path}
         if body is not None:
             request["body"] = body
-        self._order(json.dumps(request).encode() + b"\n")
-        answer = self._answer(self._asked, time.monotonic() + timeout_s, timeout_s)
+        try:
+            answer = self._channel.ask(request, timeout_s)
+        except Ended:
+            raise self.death() from None
+        except TimeoutError:
+            raise self._failure(f"no answer to {method} {path} in {timeout_s:g} s") from None
         if answer.status != _OK:
-            assert isinstance(answer.body, dict)
-            text = str(answer.body["error"])
-            if "found" in answer.body:  # a wait timed out: what is there now
-                text += f"; there is {json.dumps(answer.body['found'])}"
-            raise BrokerFailed(text)
+            raise Refused(answer.status, answer.body)
         return answer.body
-
-    def _answer(self, number: int, deadline_s: float, timeout_s: float) -> _Answer:
-        """Wait for an answer; those to interrupted requests are skipped."""
-        while True:
-            line = self._line(deadline_s, timeout_s)
-            if not line.startswith("{"):
-                self._lives_due -= 1  # the answer to an interrupted reset
-                continue
-            answer = json.loads(line)
-            if answer["id"] == number:
-                return _Answer(answer["status"], answer["body"])
 
     def stop(self) -> None:
         """Stop it, and wait for its end.
@@ -141,18 +119,15 @@ class BrokerProcess:
             BrokerDied: it had ended before.
             BrokerFailed: it did not stop in time, or failed.
         """
-        self._order(b"stop\n")
-        self._orders.settimeout(_END_TIMEOUT_S)
         try:
-            while self._orders.recv(_RECEIVE_BYTES):
-                pass
+            self._channel.send(b"stop")
+            self._channel.wait_for_end(_END_TIMEOUT_S)
         except TimeoutError:
             self.kill()
             raise self._failure(f"it did not stop within {_END_TIMEOUT_S:.0f} s") from None
-        except ConnectionError:  # it ended without reading the order
-            pass
-        self._orders.close()
-        code = self._forks.wait(self.pid)
+        except Ended:
+            raise self.death() from None
+        code = self._end()
         if code is not None and code < 0:  # it was killed before it read the order
             raise self._died(_how(code))
         if code:
@@ -161,49 +136,34 @@ class BrokerProcess:
     def kill(self) -> None:
         """End it with SIGKILL, and wait until it is gone."""
         self._forks.kill(self.pid)
-        self._orders.close()
-        self._forks.wait(self.pid)
+        self._end()
 
-    def _order(self, line: bytes) -> None:
+    def _order(self, line: bytes, answer: str) -> int:
         try:
-            self._orders.sendall(line)
-        except OSError:
+            return self._channel.order(line, answer)
+        except Ended:
             raise self.death() from None
 
-    def _ready(self, timeout_s: float) -> str:
-        """Wait until it is ready; return HOST:PORT.
-
-        Each start or reset sends one line; those of interrupted calls are skipped.
-        """
-        deadline_s = time.monotonic() + timeout_s
-        while True:
-            what, _, rest = self._line(deadline_s, timeout_s).partition(" ")
-            if what != "ready":
-                self._end()
-                raise BrokerFailed(rest)
-            self._lives_due -= 1
-            if not self._lives_due:
-                return rest
-
-    def _line(self, deadline_s: float, timeout_s: float) -> str:
-        while b"\n" not in self._unread:
-            self._orders.settimeout(max(deadline_s - time.monotonic(), 0.001))
-            try:
-                received = self._orders.recv(_RECEIVE_BYTES)
-            except TimeoutError:
-                self.kill()
-                raise self._failure(f"it was not ready within {timeout_s:g} s") from None
-            except OSError:
-                received = b""
-            if not received:
-                raise self.death()
-            self._unread += received
-        line, _, self._unread = self._unread.partition(b"\n")
-        return line.decode()
+    def _wait_for(self, answer: str, number: int, timeout_s: float) -> None:
+        """Wait for the answer to a start, a reset or a step."""
+        try:
+            self._channel.wait_for(answer, number, timeout_s)
+        except TimeoutError:
+            self.kill()
+            raise self._failure(f"it was not ready within {timeout_s:g} s") from None
+        except Ended:
+            raise self.death() from None
+        if self._channel.failure is not None:
+            self._end()
+            raise BrokerFailed(self._channel.failure)
 
     def _end(self) -> int | None:
-        self._orders.close()
-        return self._forks.wait(self.pid)
+        """Wait for its end; return its exit code, None if unknown."""
+        self._channel.close()
+        with self._end_lock:  # the exit code is told once
+            if self._code is None:
+                self._code = self._forks.wait(self.pid)
+            return self._code
 
     def _died(self, how: str) -> BrokerDied:
         return BrokerDied(f"the broker (pid {self.pid}) {how}{self._last_lines()}")

@@ -129,6 +129,10 @@ class FetchPartitions:
     def __len__(self) -> int:
         return len(self._by_key)
 
+    def keys(self) -> list[PartitionKey]:
+        """Return the keys of all partitions."""
+        return list(self._by_key)
+
     def want(self, topic: str | bytes, wanted: "messages.FetchRequest.FetchPartition") -> None:
         """Add a partition at the end, or change the fields of one that is there, in its place."""
         key = (topic, wanted.partition)

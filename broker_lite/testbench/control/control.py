@@ -10,7 +10,7 @@ import msgspec
 
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.server.nodes import WrongState
-from broker_lite.testbench.control.resource import Call, Raw, Resource
+from broker_lite.testbench.control.resource import Call, OneOrMany, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 
 if TYPE_CHECKING:
@@ -137,6 +137,10 @@ def _body(kind: object, body: bytes, is_json: bool) -> object:
         if not is_json:
             return body
         return _checked(lambda: msgspec.json.decode(body or b'""', type=str).encode(), "")
+    if isinstance(kind, OneOrMany):
+        found = _checked(lambda: msgspec.json.decode(body or b"{}", type=dict[str, object]), "")
+        assert isinstance(found, dict)
+        kind = kind.many if kind.member in found else kind.one
     return _checked(lambda: msgspec.json.decode(body or b"{}", type=kind), "")
 
 

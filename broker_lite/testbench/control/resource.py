@@ -25,6 +25,20 @@ class Done(msgspec.Struct):
     """The answer where there is nothing to tell."""
 
 
+class OneOrMany(NamedTuple):
+    """A body that is one thing, or an object whose only member lists several.
+
+    Attributes:
+        member: its name.
+        many: the type of the object.
+        one: the type of one thing.
+    """
+
+    member: str
+    many: type
+    one: type
+
+
 class Raw(NamedTuple):
     """An answer that is no JSON.
 
@@ -72,7 +86,7 @@ class Resource(NamedTuple):
         path: with place holders in braces: /v1/faults/{id}.
         handle: carries it out; the first line of its docstring is the summary in the docs.
         answer: the type of what it returns.
-        body: the type of the JSON that it takes; bytes for any octets.
+        body: the type of the JSON that it takes, a OneOrMany, or bytes for any octets.
         query: the type of its query parameters.
     """
 

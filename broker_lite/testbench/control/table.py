@@ -8,15 +8,21 @@ from broker_lite.testbench.control.routes import (
     broker_state,
     brokers,
     connections,
+    explaining,
+    faults,
     groups,
     partitions,
     records,
+    requests,
     topics,
     transactions,
 )
 
 RESOURCES: Final[Sequence[Resource]] = (
     *broker_state.RESOURCES,
+    *faults.RESOURCES,
+    *requests.RESOURCES,
+    *explaining.RESOURCES,
     *brokers.RESOURCES,
     *topics.RESOURCES,
     *records.RESOURCES,

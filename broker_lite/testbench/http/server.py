@@ -28,7 +28,7 @@ async def serve(sock: socket.socket, control: Control) -> None:
         App(control),
         lifespan="off",
         ws="none",
-        http="httptools",
+        http="h11",
         access_log=False,
         log_config=None,
         server_header=False,

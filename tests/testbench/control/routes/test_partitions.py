@@ -1,4 +1,7 @@
-"""Partitions by the control API: leaders, lags, ISR (C-43, C-72)."""
+"""Partitions by the control API: leaders, lags, ISR (C-43, C-72).
+
+Also tests: broker_lite.testing.cluster_commands.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta

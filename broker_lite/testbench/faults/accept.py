@@ -1,0 +1,103 @@
+"""Faults of clients that connect: refused, reset, or left without a word."""
+
+import logging
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final, cast
+
+from broker_lite.handler.context import ListenerInfo
+from broker_lite.testbench.facts import Facts
+from broker_lite.testbench.faults.fault import HELD_MAX, Fault
+
+logger = logging.getLogger("broker_lite.testbench")
+
+_RESET: Final = struct.pack("ii", 1, 0)
+
+
+class _Arrival:
+    """What is known of a client that connects; the part of Facts that its rules look at."""
+
+    def __init__(self, node_id: int, client_address: str, listener: str) -> None:
+        self.node_id = node_id
+        self.client_address = client_address
+        self.listener = listener
+
+
+class Gate:
+    """Keeps clients out, as rules say.
+
+    Attributes:
+        faults: those with `accept`, in their order.
+    """
+
+    def __init__(self, took: Callable[[Fault], None]) -> None:
+        """Begin without a rule.
+
+        Args:
+            took: called with each fault that has acted.
+        """
+        self.faults: Sequence[Fault] = ()
+        self._took = took
+        self._hanging: list[tuple[Fault, socket.socket]] = []
+
+    @property
+    def hanging(self) -> int:
+        """How many clients are connected that nobody serves."""
+        self._let_go()
+        return len(self._hanging)
+
+    def admits(
+        self, node_id: int, sock: socket.socket, address: tuple[str, int], info: ListenerInfo
+    ) -> bool:
+        """True if a node is to serve a client; otherwise the socket is closed or kept."""
+        self._let_go()
+        facts = cast(Facts, _Arrival(node_id, address[0], info.name))
+        for fault in self.faults:
+            if fault.is_armed and not fault.is_over and fault.takes(facts):
+                if fault.rule.observe:
+                    continue
+                self._keep_out(fault, sock, address)
+                self._took(fault)
+                return False
+        return True
+
+    def _keep_out(self, fault: Fault, sock: socket.socket, address: tuple[str, int]) -> None:
+        how = fault.rule.accept
+        logger.info("fault %s keeps %s out: %s", fault.id, address, how)
+        if how == "hang" and len(self._hanging) < HELD_MAX:
+            sock.setblocking(False)
+            self._hanging.append((fault, sock))
+            return
+        if how == "reset":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        sock.close()
+
+    def _let_go(self) -> None:
+        """Close the sockets of clients that have gone, and of rules that are removed."""
+        kept = []
+        for fault, sock in self._hanging:
+            if fault.is_removed or _has_gone(sock):
+                sock.close()
+            else:
+                kept.append((fault, sock))
+        self._hanging = kept
+
+    def removed(self) -> None:
+        """Note that rules were removed."""
+        self._let_go()
+
+
+def _has_gone(sock: socket.socket) -> bool:
+    """True if the client has closed; what it has sent is thrown away."""
+    with suppress(BlockingIOError):
+        try:
+            while sock.recv(65536):
+                pass
+        except BlockingIOError:
+            raise
+        except OSError:
+            return True
+        return True
+    return False

@@ -1,0 +1,222 @@
+"""The rules in force, and the decisions which of them acts on a request."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from broker_lite.handler.context import Handler, Parts
+from broker_lite.handler.table import APIS
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.facts import Facts
+from broker_lite.testbench.faults.accept import Gate
+from broker_lite.testbench.faults.acting import act
+from broker_lite.testbench.faults.fault import Fault, Waiting
+from broker_lite.testbench.faults.rules import Rule, check_rule
+
+logger = logging.getLogger("broker_lite.testbench")
+
+RULES_MAX: Final = 1000
+_DECISIONS_KEPT: Final = 100_000
+
+
+class Decision(NamedTuple):
+    """One time that a rule acted.
+
+    Attributes:
+        rule: its id.
+        match: which one of the requests that it matched, from 1 on; a replay goes by this.
+        request: which one of all requests that rules were asked about.
+    """
+
+    rule: str
+    match: int
+    request: int
+
+
+class Faults:
+    """The rules in force.
+
+    Attributes:
+        gate: keeps clients out that rules with `accept` are about.
+        changed: called when other requests need a hook than before.
+        decisions: what was decided, the last ones.
+    """
+
+    def __init__(self, now_ms: Callable[[], float] | None = None) -> None:
+        """Begin without a rule.
+
+        Args:
+            now_ms: the time, for rules that end; by default that of the machine.
+        """
+        self._now_ms = now_ms or _machine_ms
+        self._faults: dict[str, Fault] = {}
+        self._by_key: dict[int, list[Fault]] = {}
+        self._next_id = 1
+        self._requests = 0
+        self._waiting = Waiting()
+        self._replayed: dict[str, set[int]] = {}
+        self.gate = Gate(self._took)
+        self.changed: Callable[[], None] = lambda: None
+        self.decisions: deque[Decision] = deque(maxlen=_DECISIONS_KEPT)
+
+    @property
+    def held(self) -> int:
+        """How many requests wait in faults."""
+        return self._waiting.count
+
+    # -- for callers
+
+    def add(self, rules: Sequence[Rule]) -> list[Fault]:
+        """Put rules in force, after those that are; all of them or none.
+
+        Raises:
+            ControlError: a rule is wrong, or there are too many.
+        """
+        if len(self._faults) + len(rules) > RULES_MAX:
+            raise ControlError(400, f"there may be {RULES_MAX} rules", "rules")
+        added: dict[str, Fault] = {}
+        for position, rule in enumerate(rules):
+            at = f"rules[{position}]"
+            check_rule(rule, at)
+            fault_id = self._id_of(rule, added, at)
+            known = self._faults.keys() | added.keys()
+            if rule.after is not None and rule.after not in known:
+                raise ControlError(400, f"there is no rule {rule.after!r}", f"{at}.after")
+            added[fault_id] = Fault(fault_id, rule, at, self._now_ms, self._waiting)
+        for fault in added.values():
+            fault.schedule.replay = self._replayed.get(fault.id)
+        self._faults.update(added)
+        self._settle()
+        return list(added.values())
+
+    def _id_of(self, rule: Rule, added: Collection[str], at: str) -> str:
+        if rule.id is not None:
+            if not rule.id:
+                raise ControlError(400, "it is empty", f"{at}.id")
+            if rule.id in self._faults or rule.id in added:
+                raise ControlError(409, f"there is a rule {rule.id!r} already", f"{at}.id")
+            return rule.id
+        while True:
+            made = f"f{self._next_id}"
+            self._next_id += 1
+            if made not in self._faults and made not in added:
+                return made
+
+    def list(self) -> list[Fault]:
+        """Return all rules in their order, also those that are spent."""
+        self._settle()
+        return list(self._faults.values())
+
+    def get(self, fault_id: str) -> Fault:
+        """Return a rule.
+
+        Raises:
+            ControlError: there is none of this id.
+        """
+        self._settle()
+        fault = self._faults.get(fault_id)
+        if fault is None:
+            raise ControlError(404, f"there is no rule {fault_id!r}")
+        return fault
+
+    def remove(self, fault_id: str) -> Fault:
+        """Remove a rule, and release what it holds; rules that come after it begin.
+
+        Raises:
+            ControlError: there is none of this id.
+        """
+        fault = self.get(fault_id)
+        del self._faults[fault_id]
+        fault.remove()
+        self.gate.removed()
+        self._settle()
+        return fault
+
+    def clear(self) -> None:
+        """Remove all rules, and release what they hold."""
+        faults = list(self._faults.values())
+        self._faults.clear()
+        for fault in faults:
+            fault.remove()
+        self.gate.removed()
+        self._settle()
+
+    def replay(self, decisions: Iterable[Decision]) -> None:
+        """Let rules that are added from now on act when they acted before, not by their schedule.
+
+        Args:
+            decisions: of the run that is repeated; rules have the same ids as there.
+        """
+        self._replayed = {}
+        for decision in decisions:
+            self._replayed.setdefault(decision.rule, set()).add(decision.match)
+
+    # -- for hooks
+
+    def wanted_keys(self) -> Collection[int]:
+        """Return the keys of the APIs whose requests have to come by."""
+        return self._by_key.keys()
+
+    @property
+    def may_wait(self) -> bool:
+        """True if a request may have to wait for longer than its handler does."""
+        return any(fault.rule.may_wait for faults in self._by_key.values() for fault in faults)
+
+    async def around(self, facts: Facts, handle: Handler) -> Parts | None:
+        """Answer a request: as the first rule says that takes it, or by its handler."""
+        self._requests += 1
+        for fault in self._by_key.get(facts.request.api_key, ()):
+            if fault.is_over:
+                self._settle()
+            elif self._takes(fault, facts):
+                self._took(fault)
+                if not fault.rule.observe:
+                    return await self._act(fault, facts, handle)
+                facts.acted.append(fault.id)
+        return await handle(facts.context, facts.request)
+
+    def _takes(self, fault: Fault, facts: Facts) -> bool:
+        """True if a rule acts on a request; an error in the rule never hurts the request."""
+        try:
+            return fault.takes(facts)
+        except Exception:
+            logger.exception("fault %s cannot look at %s", fault.id, facts.api)
+            return False
+
+    async def _act(self, fault: Fault, facts: Facts, handle: Handler) -> Parts | None:
+        hits = fault.hits
+        try:
+            return await act(fault, facts, handle)
+        finally:
+            if fault.hits < hits:  # it could not be applied, so it is not spent
+                self._settle()
+
+    def _took(self, fault: Fault) -> None:
+        self.decisions.append(Decision(fault.id, fault.schedule.seen, self._requests))
+        if fault.is_over:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Arm the rules whose turn it is, and find out which requests have to come by."""
+        by_key: dict[int, list[Fault]] = {}
+        for fault in self._faults.values():
+            before = self._faults.get(fault.rule.after or "")
+            if not fault.is_armed and (before is None or before.is_over):
+                fault.arm()
+            if fault.is_armed and not fault.is_over and fault.rule.accept is None:
+                keys = fault.matcher.keys
+                for key in APIS if keys is None else keys:
+                    by_key.setdefault(key, []).append(fault)
+        self.gate.faults = [
+            fault
+            for fault in self._faults.values()
+            if fault.rule.accept is not None and fault.is_armed and not fault.is_over
+        ]
+        self._by_key = by_key
+        self.changed()
+
+
+def _machine_ms() -> float:
+    return time.monotonic() * 1000

@@ -1,0 +1,87 @@
+"""On which of the matching requests a rule acts."""
+
+import random
+from collections.abc import Callable, Container
+
+from broker_lite.testbench.faults.rules import Lognormal, Rule
+
+
+class Schedule:
+    """Counts the requests that a rule matches, and decides on which of them it acts.
+
+    Attributes:
+        seen: how many requests it was asked about.
+        hits: on how many of them the rule acted.
+        seed: of its decisions by chance.
+        replay: numbers of the requests on which the rule acts, instead of what the rule says.
+    """
+
+    def __init__(self, rule: Rule, now_ms: Callable[[], float]) -> None:
+        """Begin with no request.
+
+        Args:
+            rule: says how often it acts.
+            now_ms: the time, for rules that end.
+        """
+        self._rule = rule
+        self._now_ms = now_ms
+        self.seen = 0
+        self.hits = 0
+        self.seed = random.getrandbits(32) if rule.seed is None else rule.seed
+        self._random = random.Random(self.seed)  # noqa: S311
+        delay = rule.delay_ms
+        own = delay.seed if isinstance(delay, Lognormal) else None
+        self._delays = random.Random(self.seed if own is None else own)  # noqa: S311
+        self.replay: Container[int] | None = None
+        self._ends_ms: float | None = None
+
+    @property
+    def left(self) -> int:
+        """How often the rule will still act; -1 for as often as requests match."""
+        if self.is_over:
+            return 0
+        return -1 if self._rule.count < 0 else self._rule.count - self.hits
+
+    @property
+    def is_over(self) -> bool:
+        """True if the rule will not act any more."""
+        is_spent = 0 <= self._rule.count <= self.hits
+        return is_spent or (self._ends_ms is not None and self._now_ms() >= self._ends_ms)
+
+    def begin(self) -> None:
+        """Let the time of the rule run, if it has one."""
+        if self._rule.for_ms is not None and self._ends_ms is None:
+            self._ends_ms = self._now_ms() + self._rule.for_ms
+
+    def pass_reason(self) -> str | None:
+        """Count a matching request, and decide whether the rule acts on it.
+
+        Returns:
+            None if the rule acts, else the reason in words why it does not.
+        """
+        rule = self._rule
+        if self.is_over:
+            return "the rule is spent"
+        self.seen += 1
+        if self.replay is not None:
+            if self.seen not in self.replay:
+                return "it was not hit when it was recorded"
+        elif self.seen <= rule.skip:
+            return f"it is request {self.seen} of {rule.skip} that skip lets pass"
+        elif (self.seen - rule.skip) % rule.every:
+            return f"every {rule.every} lets it pass"
+        elif rule.probability is not None and self._random.random() >= rule.probability:
+            return f"the probability of {rule.probability} let it pass"
+        self.hits += 1
+        return None
+
+    def take_back(self) -> None:
+        """Note that the rule could not act on the request after all."""
+        self.hits -= 1
+
+    def delay_ms(self) -> float:
+        """Return how long the next answer is kept back."""
+        delay = self._rule.delay_ms
+        if isinstance(delay, Lognormal):
+            return delay.median * self._delays.lognormvariate(0, delay.sigma)
+        return delay or 0.0

@@ -1,0 +1,146 @@
+"""One request in the journal, and how much of the requests is recorded."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from broker_lite.testbench.journal.skeleton import Skeleton
+
+ENTRY_BYTES: Final = 400
+"""What an entry takes in memory besides the bytes that it keeps; measured, rounded up."""
+KEEP: Final = 10_000
+KEEP_MAX: Final = 1_000_000
+KEEP_BYTES: Final = 64 * 1024 * 1024
+_KEY_BYTES: Final = 8
+_SIZE_BYTES: Final = 4
+_HEAD_BYTES: Final = 8
+_API_VERSIONS: Final = 18
+
+ANSWERED: Final = "answered"
+NO_ANSWER: Final = "none"
+CLOSED: Final = "closed"
+CANCELLED: Final = "cancelled"
+FAILED: Final = "failed"
+BY_FAULT: Final = "fault"
+
+
+class Recording(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """How much is recorded.
+
+    Attributes:
+        recording: nothing; the first 4 KiB of each request and answer; or all of their bytes.
+        keep: how many entries are kept, the newest ones.
+        keep_bytes: how much memory the entries may take.
+        keys: the APIs that are recorded, by name or number; left out for all of them.
+    """
+
+    recording: Literal["off", "headers", "bodies"] = "off"
+    keep: int = KEEP
+    keep_bytes: int = KEEP_BYTES
+    keys: list[str | int] | None = None
+
+
+class Entry(msgspec.Struct, gc=False):
+    """One request with its answer; it holds bytes and numbers only, so that it costs little.
+
+    The garbage collector does not look at entries: they refer to nothing that refers to them, and
+    a million of them would slow down each collection.
+
+    Attributes:
+        number: 1 for the first request; never used again, also not after the journal was emptied.
+        at_s: when the request was taken up, by the system's clock.
+        started_us: the same by the monotonic clock.
+        connection_id: of the process, see HandlerContext.
+        node_id: the broker that was asked.
+        listener: its name.
+        client_address: without its port.
+        software: NAME VERSION of the client (KIP-511), as far as it was told by then.
+        client_id: of the request's header.
+        api_key: of the request's header.
+        api_version: of the request's header.
+        correlation_id: of the request's header.
+        flexible: whether the version is a flexible one.
+        position: where the request's own fields start in the frame.
+        frame_bytes: the size of the frame without its size prefix.
+        frame: the frame without its size prefix, or as much of it as is kept.
+        skeleton: what is kept of a Produce of which not all bytes are kept.
+        session: the partitions of the fetch session that a Fetch goes on with.
+        duration_us: until the answer was made; negative while the request is worked on.
+        body_bytes: the size of the answer without its header; negative if there is none.
+        body: the answer's bytes without its header, as far as they are kept.
+        gaps: where bytes are missing in `body`: position, and number of bytes.
+        rule: the ids of the faults that acted, with commas between them.
+        ended: "answered", "none" (a Produce with acks=0), "closed" (the connection, by the broker),
+            "cancelled" (the client left, or the broker was stopped), "failed" (an error in the
+            broker), "fault" (a fault sent the answer in its own way); empty while it is worked on.
+    """
+
+    number: int
+    at_s: float
+    started_us: int
+    connection_id: int
+    node_id: int
+    listener: str
+    client_address: str
+    software: str
+    client_id: str | None
+    api_key: int
+    api_version: int
+    correlation_id: int
+    flexible: bool
+    position: int
+    frame_bytes: int
+    frame: bytes
+    skeleton: Skeleton | None = None
+    session: tuple[tuple[str | bytes, int], ...] = ()
+    duration_us: int = -1
+    body_bytes: int = -1
+    body: bytes = b""
+    gaps: tuple[tuple[int, int], ...] = ()
+    rule: str = ""
+    ended: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name of the entry: r1 is the first."""
+        return f"r{self.number}"
+
+    @property
+    def connection(self) -> str:
+        """The name of the connection: c1 is the first that the process accepted."""
+        return f"c{self.connection_id}"
+
+    @property
+    def at_ms(self) -> int:
+        """When the request was taken up, in ms since 1970."""
+        return int(self.at_s * 1000)
+
+    @property
+    def request_bytes(self) -> int:
+        """The size of the request as it was sent, with its size prefix."""
+        return self.frame_bytes + _SIZE_BYTES
+
+    @property
+    def answer_bytes(self) -> int:
+        """The size of the answer as it was sent, with its size prefix and header; 0 for none."""
+        if self.body_bytes < 0:
+            return 0
+        return self.body_bytes + _HEAD_BYTES + (self.flexible and self.api_key != _API_VERSIONS)
+
+    @property
+    def has_whole_request(self) -> bool:
+        """True if all bytes of the request are kept."""
+        return len(self.frame) == self.frame_bytes
+
+    @property
+    def has_whole_answer(self) -> bool:
+        """True if all bytes of the answer are kept, or there is none."""
+        return len(self.body) == max(self.body_bytes, 0)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What the entry takes in memory."""
+        skeleton = self.skeleton
+        heads = 0 if skeleton is None else skeleton.kept_bytes
+        keys = len(self.session) * _KEY_BYTES
+        return ENTRY_BYTES + len(self.frame) + len(self.body) + heads + keys

@@ -1,0 +1,130 @@
+"""Follow the journal: get each entry when its request is answered, without polling."""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+import anyio
+
+from broker_lite.testbench.journal.entry import Entry
+from broker_lite.testbench.journal.entry_facts import EntryFacts
+from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.selectors import Matcher, Selectors
+
+QUEUE_MAX: Final = 1000
+"""So many entries wait for a slow follower; the oldest are lost then."""
+
+
+class Missed(NamedTuple):
+    """How many requests a follower was too slow for, or came too late for."""
+
+    requests: int
+
+
+class Follower:
+    """An async iterator of the entries that match, and of what was missed in between."""
+
+    def __init__(
+        self, journal: Journal, matcher: Matcher, *, after: int | None, queue_max: int
+    ) -> None:
+        """Take the entries of now; what comes later is passed to take().
+
+        Args:
+            journal: the journal.
+            matcher: which entries.
+            after: the number of the entry after which to begin; None for what ends from now on.
+            queue_max: how many entries wait at most.
+        """
+        self._journal = journal
+        self._matcher = matcher
+        self._queue: deque[Entry] = deque()
+        self._queue_max = queue_max
+        self._missed = 0
+        self._news = anyio.Event()
+        self._turns = Turns()
+        end = journal.last
+        self._next = end + 1 if after is None else after + 1
+        self._end = end
+        # These come by take() when they end.
+        self._open = frozenset(entry.number for entry in journal.entries() if not entry.ended)
+
+    def take(self, entry: Entry) -> None:
+        """Add an entry; called for each that ends."""
+        keys = self._matcher.keys
+        if keys is not None and entry.api_key not in keys:
+            return
+        if len(self._queue) == self._queue_max:
+            self._queue.popleft()
+            self._missed += 1
+        self._queue.append(entry)
+        self._news.set()
+
+    def __aiter__(self) -> "Follower":
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> EntryFacts | Missed:
+        """Wait for the next entry that matches, or for the news that some were missed."""
+        while True:
+            await self._turns.next()
+            entry = self._kept() if self._next <= self._end else None
+            if entry is None:
+                if self._next <= self._end:
+                    continue
+                if self._missed:
+                    count, self._missed = self._missed, 0
+                    return Missed(count)
+                if not self._queue:
+                    self._news = anyio.Event()
+                    await self._news.wait()
+                    continue
+                entry = self._queue.popleft()
+            facts = EntryFacts(entry, self._journal.topic_names())
+            if self._matcher.matches(facts):
+                return facts
+
+    def _kept(self) -> Entry | None:
+        """Return the next entry that was there at the beginning, None if it is not to be told."""
+        first = self._journal.first
+        if self._next < first:
+            gone = min(first, self._end + 1) - self._next
+            self._missed += gone
+            self._next += gone
+            return None
+        number, self._next = self._next, self._next + 1
+        return None if number in self._open else self._journal.entry(number)
+
+
+@contextmanager
+def follow(
+    journal: Journal,
+    selectors: Selectors | None = None,
+    *,
+    after: int | None = None,
+    queue_max: int = QUEUE_MAX,
+    arrivals: bool = False,
+    at: str = "",
+) -> Iterator[Follower]:
+    """Follow the journal until the context ends.
+
+    Args:
+        journal: the journal.
+        selectors: which requests; None for all of them.
+        after: the number of an entry: begin with those after it; None for what comes from now on.
+        queue_max: how many entries wait for a slow follower.
+        arrivals: tell each request when it is taken up, not when it is answered.
+        at: where the selectors are in what the caller sent.
+
+    Raises:
+        ControlError: a selector is wrong.
+    """
+    matcher = Matcher(selectors or Selectors(), at)
+    follower = Follower(journal, matcher, after=after, queue_max=queue_max)
+    watchers = journal.arrivals if arrivals else journal.ends
+    watchers.append(follower.take)
+    try:
+        yield follower
+    finally:
+        watchers.remove(follower.take)

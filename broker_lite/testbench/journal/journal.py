@@ -1,0 +1,326 @@
+"""The journal: takes a note of each request and its answer, and keeps the newest ones.
+
+The notes of a request are taken when it arrives, as the client sent it, because the broker stamps
+produced batches where they are. They are completed when its answer is made.
+"""
+
+from asyncio import CancelledError
+from collections import deque
+from collections.abc import Callable
+from time import monotonic_ns, time
+from typing import Final
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.handler.context import (
+    CloseConnection,
+    Handler,
+    HandlerContext,
+    Parts,
+    Request,
+    WireAnswer,
+)
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.facts import Facts, api_name
+from broker_lite.testbench.journal.entry import (
+    ANSWERED,
+    BY_FAULT,
+    CANCELLED,
+    CLOSED,
+    ENTRY_BYTES,
+    FAILED,
+    KEEP_MAX,
+    NO_ANSWER,
+    Entry,
+    Recording,
+)
+from broker_lite.testbench.journal.keeping import (
+    HEADERS_BYTES,
+    keep_answer,
+    keep_long_request,
+    session_of,
+)
+from broker_lite.wire.schema import catalog_by_api
+
+Watcher = Callable[[Entry], object]
+
+_KEEP_BYTES_MIN: Final = 64 * 1024
+_SHARE_MAX: Final = 4
+"""A body may take a quarter of all memory, so that the entries before it are not all lost."""
+_FILE_SHARE_MAX: Final = 8
+_FETCH: Final = 1
+_DELETE_TOPICS: Final = 20
+_NAMES_MAX: Final = 100_000
+
+
+class Journal:
+    """What clients asked and what they were answered; it begins with recording off.
+
+    Attributes:
+        recording: how much is recorded.
+        dropped: how many entries fell out because of the bounds.
+        arrivals: called with each entry when its request is taken up.
+        changed: called when other APIs are recorded than before.
+        ends: called with each entry when its answer is made, or there will be none.
+    """
+
+    def __init__(self) -> None:
+        """Begin empty, with recording off."""
+        self.recording = Recording()
+        self.dropped = 0
+        self.arrivals: list[Watcher] = []
+        self.ends: list[Watcher] = []
+        self.changed: Callable[[], object] = lambda: None
+        self._entries: deque[Entry] = deque()
+        self._last = 0
+        self._first_kept = 1
+        self._bytes = 0
+        self._keep = self.recording.keep
+        self._keep_bytes = self.recording.keep_bytes
+        self._copied = HEADERS_BYTES
+        self._read_from_files = 0
+        self._rules: dict[int, str] = {}
+        self._cluster: Cluster | None = None
+        self._names: dict[bytes, str] = {}
+
+    # -- settings
+
+    def configure(self, recording: Recording) -> None:
+        """Record as much as is asked for from now on; what is recorded already stays.
+
+        Raises:
+            ControlError: a bound is out of its range, or there is no such API.
+        """
+        if not 1 <= recording.keep <= KEEP_MAX:
+            raise ControlError(400, f"keep is not between 1 and {KEEP_MAX}", "keep")
+        if recording.keep_bytes < _KEEP_BYTES_MIN:
+            raise ControlError(400, f"keep_bytes is below {_KEEP_BYTES_MIN}", "keep_bytes")
+        keys_of(recording)
+        self.recording = recording
+        self._keep, self._keep_bytes = recording.keep, recording.keep_bytes
+        whole = recording.recording == "bodies"
+        self._copied = recording.keep_bytes // _SHARE_MAX if whole else HEADERS_BYTES
+        self._read_from_files = recording.keep_bytes // _FILE_SHARE_MAX if whole else 0
+        self._drop_oldest()
+        self.changed()
+
+    def wanted_keys(self) -> frozenset[int]:
+        """Return the keys of the APIs that are recorded: those that need the journal's hook."""
+        return frozenset() if self.recording.recording == "off" else keys_of(self.recording)
+
+    def clear(self) -> None:
+        """Forget all entries; numbers go on."""
+        self._entries.clear()
+        self._first_kept = self._last + 1
+        self._bytes = 0
+        self.dropped = 0
+
+    # -- what is kept
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return len(self._entries)
+
+    @property
+    def last(self) -> int:
+        """The number of the newest request; 0 if there was none."""
+        return self._last
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest entry that is kept, or of the next one if there is none."""
+        return self._first_kept
+
+    @property
+    def kept_bytes(self) -> int:
+        """What the entries take in memory."""
+        return self._bytes
+
+    def entries(self, after: int = 0) -> list[Entry]:
+        """Return the entries after a number, the newest last."""
+        skipped = max(0, after - self._first_kept + 1)
+        if not skipped:
+            return list(self._entries)
+        count = len(self._entries) - skipped
+        if count <= 0:
+            return []
+        found = [entry for _, entry in zip(range(count), reversed(self._entries), strict=False)]
+        found.reverse()
+        return found
+
+    def entry(self, number: int) -> Entry:
+        """Return an entry.
+
+        Raises:
+            ControlError: there is none of this number, or none any more.
+        """
+        if not self._first_kept <= number <= self._last:
+            gone = 0 < number <= self._last
+            raise ControlError(404, f"r{number} is no longer kept" if gone else f"no r{number} yet")
+        return self._entries[number - self._first_kept]
+
+    def topic_names(self) -> dict[bytes, str]:
+        """Return the names of topics by id: those that exist, and those that were deleted."""
+        if self._cluster is not None:
+            self._remember(self._cluster)
+        return self._names
+
+    def end_life(self) -> None:
+        """Let go of the cluster, because a reset replaces it; the names of its topics are kept."""
+        if self._cluster is not None:
+            self._remember(self._cluster)
+            self._cluster = None
+
+    # -- recording
+
+    def tell_rule(self, context: HandlerContext, rule: str) -> None:
+        """Note that a fault acted on the request that the connection is at."""
+        told = self._rules.get(context.connection_id)
+        self._rules[context.connection_id] = f"{told},{rule}" if told else rule
+
+    async def around(self, facts: Facts, handle: Handler) -> Parts | None:
+        """Do what hook_part() does, and note which faults have acted by the facts."""
+
+        async def telling(context: HandlerContext, request: Request) -> Parts | None:
+            try:
+                return await handle(context, request)
+            finally:
+                for rule in facts.acted:
+                    self.tell_rule(context, rule)
+
+        return await self.hook_part(facts.context, facts.request, telling)
+
+    async def hook_part(
+        self, context: HandlerContext, request: Request, handle: Handler
+    ) -> Parts | None:
+        """Call the handler, and record the request and the answer."""
+        entry = self._begin(context, request)
+        try:
+            parts = await handle(context, request)
+        except BaseException as error:
+            self._end(entry, _how(error))
+            raise
+        # the usual case by itself, because this runs for every request
+        if parts is not None and len(parts) == 1 and type(body := parts[0]) is bytes:
+            size_bytes = len(body)
+            entry.body_bytes = size_bytes
+            entry.body = body if size_bytes <= self._copied else body[: self._copied]
+            self._end(entry, ANSWERED)
+        else:
+            self._end_unusual(entry, parts)
+        return parts
+
+    def _begin(self, context: HandlerContext, request: Request) -> Entry:
+        api_key, version, correlation_id, client_id, body, position, flexible = request
+        skeleton = None
+        frame_bytes = len(body)
+        if frame_bytes <= self._copied:
+            frame = bytes(body)
+        else:
+            frame, skeleton = keep_long_request(request, self._copied)
+        self._last = number = self._last + 1
+        entry = Entry(
+            number,
+            time(),
+            monotonic_ns() // 1000,
+            context.connection_id,
+            context.node_id,
+            context.listener.name,
+            context.client_address[0],
+            context.software,
+            client_id,
+            api_key,
+            version,
+            correlation_id,
+            flexible,
+            position,
+            frame_bytes,
+            frame,
+            skeleton,
+        )
+        self._entries.append(entry)
+        if api_key == _FETCH:
+            entry.session = session_of(context, request)
+        if skeleton is None and not entry.session:
+            self._bytes += ENTRY_BYTES + len(frame)
+        else:
+            self._bytes += entry.kept_bytes
+        if context.cluster is not self._cluster or api_key == _DELETE_TOPICS:
+            self._follow_life(context.cluster)
+        if self._rules:  # of a request before, whose hook was not the journal's
+            self._rules.pop(context.connection_id, None)
+        if self.arrivals:
+            _tell(self.arrivals, entry)
+        return entry
+
+    def _end(self, entry: Entry, ended: str) -> None:
+        entry.duration_us = monotonic_ns() // 1000 - entry.started_us
+        entry.ended = ended
+        if entry.number >= self._first_kept:
+            self._bytes += len(entry.body)
+            if self._bytes > self._keep_bytes or len(self._entries) > self._keep:
+                self._drop_oldest()
+        if self._rules:
+            entry.rule = self._rules.pop(entry.connection_id, "")
+        if self.ends:
+            _tell(self.ends, entry)
+
+    def _end_unusual(self, entry: Entry, parts: Parts | None) -> None:
+        if parts is None:
+            self._end(entry, NO_ANSWER)
+        elif isinstance(parts, WireAnswer):
+            self._end(entry, BY_FAULT)
+        else:
+            kept = keep_answer(parts, self._copied, self._read_from_files)
+            entry.body_bytes, entry.body, entry.gaps = kept
+            self._end(entry, ANSWERED)
+
+    def _drop_oldest(self) -> None:
+        """Drop the oldest entries until the bounds hold; one stays in any case."""
+        entries = self._entries
+        while len(entries) > 1 and (len(entries) > self._keep or self._bytes > self._keep_bytes):
+            oldest = entries.popleft()
+            self._first_kept = oldest.number + 1
+            self._bytes -= oldest.kept_bytes
+            self.dropped += 1
+
+    def _follow_life(self, cluster: Cluster) -> None:
+        """Remember the names of topics before they are gone."""
+        if self._cluster is not None:
+            self._remember(self._cluster)
+        self._cluster = cluster
+
+    def _remember(self, cluster: Cluster) -> None:
+        names = self._names
+        if len(names) > _NAMES_MAX:
+            names.clear()
+        names.update({topic_id: topic.name for topic_id, topic in cluster.topics_by_id.items()})
+
+
+def keys_of(recording: Recording) -> frozenset[int]:
+    """Return the API keys that a recording is about.
+
+    Raises:
+        ControlError: there is no such API.
+    """
+    known = catalog_by_api("protocol", "request")
+    if recording.keys is None:
+        return frozenset(known)
+    by_name = {api_name(key).lower(): key for key in known}
+    found = set()
+    for position, key in enumerate(recording.keys):
+        number = by_name.get(key.lower()) if isinstance(key, str) else key
+        if number is None or number not in known:
+            raise ControlError(400, f"there is no API {key!r}", f"keys[{position}]")
+        found.add(number)
+    return frozenset(found)
+
+
+def _how(error: BaseException) -> str:
+    if isinstance(error, CloseConnection):
+        return CLOSED
+    return CANCELLED if isinstance(error, CancelledError | GeneratorExit) else FAILED
+
+
+def _tell(watchers: list[Watcher], entry: Entry) -> None:
+    for watcher in tuple(watchers):
+        watcher(entry)

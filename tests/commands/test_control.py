@@ -1,0 +1,98 @@
+"""`control`: each short form is one request, at a broker with the control API."""
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_lite.testing import Broker
+from tests.support.command_line import CommandLine
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker(
+        {"broker.lite.control": "127.0.0.1:0", "broker.session.timeout.ms": 0}, brokers=2
+    ) as broker:
+        yield broker
+
+
+@pytest.fixture
+def ask(broker: Broker, command: CommandLine) -> CommandLine:
+    found = re.search(r"control API at (http://\S+)", broker.log)
+    assert found is not None
+    broker.control("DELETE", "/v1/faults")
+    return command.of("control", "--url", found[1])
+
+
+def test_any_request(ask: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json.loads(ask.ok("get", "/v1"))["name"] == "broker-lite"
+    ask.ok("post", "/v1/faults", '{"id": "a", "hold": true, "keys": ["EndTxn"]}')
+    path = tmp_path / "rule.json"
+    path.write_text('{"id": "b", "hold": true, "keys": ["EndTxn"]}')
+    ask.ok("post", "/v1/faults", f"@{path}")
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"id": "c", "hold": true, "keys": ["EndTxn"]}'))
+    ask.ok("post", "/v1/faults", "-")
+    assert [each["id"] for each in json.loads(ask.ok("get", "/v1/faults"))] == ["a", "b", "c"]
+    assert ask.ok("delete", "/v1/faults") == ""
+    assert ask.ok("get", "/v1/faults") == "[]\n"
+
+
+def test_faults(ask: CommandLine, broker: Broker, tmp_path: Path) -> None:
+    text = "keys=produce,topic=orders,error=REQUEST_TIMED_OUT,count=1"
+    added = json.loads(ask.ok("faults", "add", text))
+    rule = {"keys": ["produce"], "topic": "orders", "error": "REQUEST_TIMED_OUT"}
+    assert added["rules"][0]["rule"] == rule
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps({"rules": [{"id": "more", "hold": True, "keys": ["EndTxn"]}]}))
+    ask.ok("faults", "add", f"@{path}")
+    assert [each["id"] for each in json.loads(ask.ok("faults", "list"))] == [added["id"], "more"]
+    late = ask.fails("faults", "wait", added["id"], "--hits", "2", "--timeout-ms", "1")
+    assert late.startswith(f"1: fault {added['id']} has 0 of 2 hits after 1 ms")
+    assert json.loads(ask.ok("faults", "release", "more", "--count", "1")) == {"released": 0}
+    assert json.loads(ask.ok("faults", "remove", "more"))["hits"] == 0
+    assert ask.fails("faults", "remove", "more") == "1: there is no rule 'more'"
+    assert ask.ok("faults", "clear") == ""
+
+
+def test_a_refusal_names_the_place(ask: CommandLine) -> None:
+    told = ask.fails("faults", "add", "keys=produce,error=NOT_LEADER")
+    assert told.startswith("1: rules[0].error: there is no error 'NOT_LEADER'; did you mean")
+
+
+def test_brokers(ask: CommandLine, broker: Broker) -> None:
+    for action, state in (("down", "down"), ("up", "up"), ("hang", "hung"), ("stop", None)):
+        if state is None:
+            assert ask.fails("brokers", action, "2").startswith("1: ")
+        else:
+            assert json.loads(ask.ok("brokers", action, "2"))["state"] == state
+    ask.ok("post", "/v1/cluster/heal")
+    assert [each["state"] for each in json.loads(ask.ok("brokers", "list"))] == ["up", "up"]
+
+
+def test_a_reset(ask: CommandLine, broker: Broker) -> None:
+    broker.create_topic("orders")
+    assert ask.ok("reset") == ""
+    assert ask.fails("get", "/v1/topics/orders/0") == "1: there is no topic 'orders'"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("get", "v1"), "2: 'v1' is no path; write /v1/..."),
+        (("post", "/v1/faults", "{"), "2: not JSON: "),
+        (("post", "/v1/faults", "@no-such-file"), "2: no-such-file: No such file or directory"),
+        (("faults", "add", "produce"), "2: 'produce' in 'produce': write NAME=VALUE, or a flag"),
+        (("faults", "wait", "f1", "--hits", "x"), "2: argument --hits: invalid int value"),
+        (("faults",), "2: the following arguments are required: ACTION"),
+        (("requests", "[]"), "2: write the selectors as NAME=VALUE"),
+        (("--url", "https://a", "reset"), "2: 'https://a' is no URL of a control API"),
+        (("--url", "http://127.0.0.1:1", "reset"), "1: the control API at http://127.0.0.1:1: "),
+    ],
+)
+def test_mistakes(command: CommandLine, words: tuple[str, ...], told: str) -> None:
+    assert command.fails("control", *words).startswith(told)

@@ -1,0 +1,90 @@
+"""The form of a rule: errors name the place, and defaults are Kafka's ways."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.faults.rules import Lognormal, Rule, check_rule
+
+
+def rule(**fields: Any) -> Rule:
+    return msgspec.convert(fields, Rule)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "rules[0]: the rule has no action"),
+        ({"error": "NOT_LEADER"}, "rules[0].error: there is no error 'NOT_LEADER'"),
+        (
+            {"error": "NOT_LEADER_OR_FOLOWER"},
+            "rules[0].error: there is no error 'NOT_LEADER_OR_FOLOWER'; did you mean "
+            "'NOT_LEADER_OR_FOLLOWER'?",
+        ),
+        ({"error": "NONE"}, "rules[0].error"),
+        ({"error": "NOT_CONTROLLER", "hold": True}, "one action"),
+        ({"hold": True, "top_level": True}, "rules[0].top_level: it belongs to an error"),
+        ({"hold": True, "applied": True}, "rules[0].applied"),
+        ({"hold": True, "reset": True}, "rules[0].reset: it belongs to drop"),
+        ({"hold": True, "skip": -1}, "rules[0].skip"),
+        ({"hold": True, "count": 0}, "rules[0].count"),
+        ({"hold": True, "count": -2}, "rules[0].count"),
+        ({"hold": True, "every": 0}, "rules[0].every"),
+        ({"hold": True, "probability": 1.5}, "rules[0].probability"),
+        ({"hold": True, "for_ms": 0}, "rules[0].for_ms"),
+        ({"cut_at": -1}, "rules[0].cut_at"),
+        ({"split": []}, "rules[0].split"),
+        ({"split": [1, 0]}, "rules[0].split"),
+        ({"poison": "bad-crcs"}, "there is no poison 'bad-crcs'; did you mean 'bad-crc'?"),
+        ({"rewrite": {}}, "rules[0].rewrite: it names no field"),
+        ({"rewrite": {"correlation_id": "a"}}, "correlation_id is a number of 32 bits"),
+        ({"rewrite": {"brokers[0].prt": 1}}, "rules[0].rewrite['brokers[0].prt']"),
+        ({"rewrite": {"brokers[0].port": "x"}, "keys": ["Metadata"]}, "port is a number"),
+        ({"rewrite": {"error_code": 1}, "keys": ["Nothing"]}, "rules[0].keys[0]"),
+        ({"delay_ms": -1}, "rules[0].delay_ms"),
+        ({"delay_ms": {"median": -1, "sigma": 1}}, "rules[0].delay_ms.median"),
+        ({"delay_ms": {"median": 1, "sigma": 11}}, "rules[0].delay_ms.sigma"),
+        ({"throttle_ms": -1}, "rules[0].throttle_ms"),
+        ({"accept": "hang", "keys": ["Fetch"]}, "rules[0].keys: a client that connects"),
+        ({"accept": "hang", "delay_ms": 1}, "rules[0].delay_ms: it delays answers"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(fields: dict[str, Any], text: str) -> None:
+    with pytest.raises(ControlError) as caught:
+        check_rule(rule(**fields), "rules[0]")
+    assert text in f"{caught.value.at}: {caught.value.text}"
+    assert caught.value.status == 400
+    assert caught.value.at.startswith("rules[0]")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"keys": ["produce", 1], "topic": "t", "error": "NOT_LEADER_OR_FOLLOWER", "count": -1},
+        {"keys": ["Metadata"], "rewrite": {"brokers[0].port": 1, "correlation_id": 7}},
+        {"delay_ms": 5, "error": "NOT_CONTROLLER"},
+        {"delay_ms": {"median": 80, "sigma": 0.4, "seed": 1}},
+        {"throttle_ms": 5},
+        {"accept": "refuse", "nodes": [1], "client_address": "127.*"},
+    ],
+)
+def test_right_rules(fields: dict[str, Any]) -> None:
+    check_rule(rule(**fields), "rules[0]")
+
+
+def test_a_field_that_is_unknown() -> None:
+    with pytest.raises(msgspec.ValidationError, match="eror"):
+        rule(eror="X")
+
+
+def test_what_follows_from_a_rule() -> None:
+    assert rule(error="REQUEST_TIMED_OUT").is_applied
+    assert not rule(error="REQUEST_TIMED_OUT", applied=False).is_applied
+    assert not rule(error="NOT_CONTROLLER").is_applied
+    assert [rule(**each).may_wait for each in ({"hold": True}, {"silence": True})] == [True, True]
+    assert not rule(drop="before").may_wait
+    assert rule(delay_ms=1).action == "delay"
+    assert rule(delay_ms={"median": 1, "sigma": 0}).delay_ms == Lognormal(median=1, sigma=0)
+    assert rule(hold=True).error_code is None

@@ -1,0 +1,375 @@
+"""What the journal records, its bounds, and what it costs in memory.
+
+Also tests: broker_lite.testbench.journal.entry, broker_lite.testbench.journal.keeping,
+broker_lite.testbench.journal.skeleton.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+
+from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
+from broker_lite.log.files.open_file import FileSlice
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.facts import Facts
+from broker_lite.testbench.journal.batches import record_count
+from broker_lite.testbench.journal.entry import ENTRY_BYTES, Entry, Recording
+from broker_lite.testbench.journal.entry_facts import EntryFacts
+from broker_lite.testbench.journal.keeping import HEADERS_BYTES
+from broker_lite.testbench.journal.skeleton import BATCHES_MAX, PARTITIONS_MAX
+from broker_lite.wire import messages
+from broker_lite.wire.schema import catalog_by_api
+from tests.testbench.journal.recorded import Client, batch, produce, produced, recording, run
+
+pytestmark = pytest.mark.anyio
+PRODUCE = messages.ProduceRequest
+HEARTBEAT = messages.HeartbeatRequest
+
+
+def heartbeat(client: Client, answer: Any = None, group: str = "g") -> Entry:
+    return client.send(HEARTBEAT, messages.HeartbeatRequest(group_id=group), 4, answer)
+
+
+def test_an_entry_has_what_is_known_of_a_request() -> None:
+    client = Client(recording(), software="lib 1.0")
+    request = client.request(PRODUCE, produce(batch()), 9)
+    entry = client.carry_out(request, produced())
+    assert (entry.id, entry.connection, entry.node_id, entry.listener) == (
+        "r1",
+        "c5",
+        2,
+        "PLAINTEXT",
+    )
+    assert (entry.client_address, entry.software, entry.client_id) == (
+        "127.0.0.9",
+        "lib 1.0",
+        "rdkafka",
+    )
+    assert (entry.api_key, entry.api_version, entry.correlation_id) == (0, 9, 1)
+    assert entry.request_bytes == len(request.body) + 4
+    answer = messages.ProduceResponse.encode(produced(), 9)
+    assert entry.answer_bytes == len(answer) + 9
+    assert (entry.body, entry.ended) == (answer, "answered")
+    assert entry.duration_us >= 0
+    assert entry.at_ms > 1_700_000_000_000
+
+
+def test_what_was_sent_is_kept_not_what_the_broker_made_of_it() -> None:
+    client = Client(recording())
+    request = client.request(PRODUCE, produce(batch()), 9)
+    sent = bytes(request.body)
+
+    async def handle(context: Any, request: Any) -> None:
+        request.body[-9] ^= 0xFF
+
+    run(client.journal.hook_part(client.context, request, handle))
+    assert client.journal.entry(1).frame == sent
+
+
+async def leave(wire: Wire) -> None:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("answer", "ended"),
+    [
+        (None, "none"),
+        (CloseConnection("no"), "closed"),
+        (asyncio.CancelledError(), "cancelled"),
+        (ValueError(), "failed"),
+        (WireAnswer(leave), "fault"),
+        ([b"a", b"b"], "answered"),
+    ],
+)
+def test_how_it_ended(answer: Any, ended: str) -> None:
+    journal = recording()
+    entry = heartbeat(Client(journal), answer)
+    assert entry.ended == ended
+    assert entry.has_whole_answer
+    assert entry.answer_bytes == (11 if ended == "answered" else 0)
+    assert journal.kept_bytes == entry.kept_bytes
+
+
+async def test_a_client_that_leaves() -> None:
+    journal = recording()
+    client = Client(journal)
+
+    async def handle(context: Any, request: Any) -> None:
+        await anyio.sleep_forever()
+
+    request = client.request(HEARTBEAT, messages.HeartbeatRequest(), 4)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await journal.hook_part(client.context, request, handle)
+    assert journal.entry(1).ended == "cancelled"
+
+
+def test_an_entry_is_there_while_its_request_is_worked_on() -> None:
+    journal = recording()
+    client = Client(journal)
+
+    async def handle(context: Any, request: Any) -> None:
+        assert journal.entry(1).ended == ""
+        assert journal.entry(1).duration_us < 0
+
+    run(journal.hook_part(client.context, client.request(HEARTBEAT, HEARTBEAT(), 4), handle))
+    assert len(journal) == 1
+
+
+def test_numbers_are_never_used_again() -> None:
+    journal = recording(keep=2)
+    client = Client(journal)
+    assert [heartbeat(client).id for _ in range(4)] == ["r1", "r2", "r3", "r4"]
+    assert (len(journal), journal.dropped, journal.first, journal.last) == (2, 2, 3, 4)
+    journal.clear()
+    assert (len(journal), journal.dropped, journal.kept_bytes) == (0, 0, 0)
+    assert heartbeat(client).id == "r5"
+    assert [entry.number for entry in journal.entries()] == [5]
+
+
+def test_entries_after_a_number() -> None:
+    journal = recording(keep=3)
+    client = Client(journal)
+    for _ in range(5):
+        heartbeat(client)
+    for after, numbers in {0: [3, 4, 5], 2: [3, 4, 5], 3: [4, 5], 4: [5], 5: [], 9: []}.items():
+        assert [entry.number for entry in journal.entries(after)] == numbers
+    assert [entry.number for entry in journal.entries(-3)] == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1, "no longer kept"), (0, "no r0"), (4, "no r4 yet")]
+)
+def test_an_entry_that_is_not_there(number: int, text: str) -> None:
+    journal = recording(keep=2)
+    for _ in range(3):
+        heartbeat(Client(journal))
+    with pytest.raises(ControlError, match=text):
+        journal.entry(number)
+
+
+@pytest.mark.parametrize("level", ["headers", "bodies"])
+def test_memory_is_bounded(level: str) -> None:
+    bound = 300_000
+    journal = recording(level, keep_bytes=bound)
+    client = Client(journal)
+    for size in (10, 2_000, 100, 70_000, 5_000, 200_000, 3) * 5:
+        client.send(PRODUCE, produce(batch(content=bytes(size))), 9, [bytes(size)])
+        assert journal.kept_bytes <= bound
+        assert journal.kept_bytes == sum(entry.kept_bytes for entry in journal.entries())
+    assert journal.dropped == journal.last - len(journal)
+    assert journal.dropped > 0 or level == "headers"
+
+
+def test_an_answer_to_a_dropped_entry_takes_no_memory() -> None:
+    journal = recording(keep=1)
+    client = Client(journal)
+
+    async def handle(context: Any, request: Any) -> Any:
+        heartbeat(client)
+        return [bytes(1000)]
+
+    run(journal.hook_part(client.context, client.request(HEARTBEAT, HEARTBEAT(), 4), handle))
+    assert [entry.number for entry in journal.entries()] == [2]
+    assert journal.kept_bytes == journal.entry(2).kept_bytes
+
+
+def test_headers_keep_the_beginning() -> None:
+    client = Client(recording())
+    entry = client.send(
+        PRODUCE, produce(batch(3, content=bytes(10_000)), batch(4)), 9, [bytes(9_000)]
+    )
+    assert (len(entry.frame), len(entry.body)) == (HEADERS_BYTES, HEADERS_BYTES)
+    assert not entry.has_whole_request
+    assert not entry.has_whole_answer
+    [(topic, partition, records)] = EntryFacts(entry).records()
+    assert (topic, partition, record_count(records)) == ("orders", 0, 7)
+
+
+def test_bodies_keep_all_but_what_is_too_large_for_the_bound() -> None:
+    journal = recording("bodies", keep_bytes=100_000)
+    client = Client(journal)
+    entry = client.send(PRODUCE, produce(batch(content=bytes(20_000))), 9, [bytes(20_000)])
+    assert entry.has_whole_request
+    assert entry.has_whole_answer
+    entry = client.send(PRODUCE, produce(batch(9, content=bytes(30_000))), 9, [bytes(30_000)])
+    assert len(entry.frame) == HEADERS_BYTES
+    assert len(entry.body) == 25_000
+    assert EntryFacts(entry).record_count == 9
+
+
+@pytest.mark.parametrize("version", [3, 9, 13])
+def test_the_skeleton_of_many_partitions_and_batches(version: int) -> None:
+    kind = messages.ProduceRequest
+    partitions = [
+        kind.PartitionProduceData(index=number, records=batch(2) + batch(3) if number else None)
+        for number in range(PARTITIONS_MAX + 10)
+    ]
+    topic = kind.TopicProduceData(name="t", topic_id=b"i" * 16, partition_data=partitions)
+    body = kind(acks=1, timeout_ms=3, transactional_id="x", topic_data=[topic])
+    entry = Client(recording()).send(PRODUCE, body, version, produced())
+    facts = EntryFacts(entry, {b"i" * 16: "t"})
+    assert facts.decoded is not None
+    assert facts.decoded.missing == "not all partitions were kept"
+    assert facts.entities.partitions == {"t": set(range(PARTITIONS_MAX))}
+    assert facts.entities.transactional_ids == {"x"}
+    assert facts.record_count == BATCHES_MAX // 2 * 5
+    assert entry.kept_bytes > HEADERS_BYTES + ENTRY_BYTES
+    assert client_journal_bytes(entry)
+
+
+def client_journal_bytes(entry: Entry) -> bool:
+    return entry.skeleton is not None and entry.kept_bytes > entry.skeleton.kept_bytes
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 6000, batch() + b"\0" * 6000])
+def test_a_long_produce_that_is_no_batch(content: bytes) -> None:
+    body = produce(content)
+    body.topic_data.append(produce(bytes(5000)).topic_data[0])
+    entry = Client(recording()).send(PRODUCE, body, 9, produced())
+    assert EntryFacts(entry).record_count == (1 if content.startswith(bytes(8)) else 0)
+
+
+def test_a_long_produce_that_cannot_be_decoded() -> None:
+    entry = Client(recording()).send(PRODUCE, b"\xff" * 10_000, 9, CloseConnection("no"))
+    assert entry.skeleton is None
+    assert EntryFacts(entry).entities.topics == set()
+
+
+def test_file_slices_count_by_their_size(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"0123456789")
+    fd = os.open(path, os.O_RDONLY)
+    parts = [b"head", FileSlice(fd, 2, 3, None), b"mid", FileSlice(fd, 5, 100, None), b"end"]
+    entry = heartbeat(Client(recording()), parts)
+    assert (entry.body_bytes, entry.body) == (113, b"headmidend")
+    assert entry.gaps == ((4, 3), (7, 100))
+    entry = heartbeat(Client(recording("bodies")), parts)
+    assert (entry.body_bytes, entry.body) == (113, b"head234midend")
+    assert entry.gaps == ((10, 100),)
+    os.close(fd)
+    entry = heartbeat(Client(recording("bodies")), parts)
+    assert entry.gaps == ((4, 3), (7, 100))
+
+
+def test_nothing_is_kept_behind_the_first_cut() -> None:
+    parts = [bytes(4000), bytes(200), FileSlice(-1, 0, 50, None), b"end"]
+    entry = heartbeat(Client(recording()), parts)
+    assert (len(entry.body), entry.body_bytes, entry.gaps) == (HEADERS_BYTES, 4253, ())
+
+
+def test_the_fault_that_acted_is_told() -> None:
+    journal = recording()
+    client = Client(journal)
+    journal.tell_rule(client.context, "stale")
+
+    async def handle(context: Any, request: Any) -> None:
+        journal.tell_rule(context, "f1")
+        journal.tell_rule(context, "f3")
+
+    run(journal.hook_part(client.context, client.request(HEARTBEAT, HEARTBEAT(), 4), handle))
+    assert journal.entry(1).rule == "f1,f3"
+    assert EntryFacts(journal.entry(1)).acted == ["f1", "f3"]
+    assert heartbeat(client).rule == ""
+
+
+def test_the_faults_that_acted_by_the_facts() -> None:
+    journal = recording()
+    client = Client(journal)
+    facts = Facts(client.context, client.request(HEARTBEAT, HEARTBEAT(), 4))
+
+    async def handle(context: Any, request: Any) -> list[bytes]:
+        facts.acted += ["f1", "f2"]
+        return [b"answer"]
+
+    assert run(journal.around(facts, handle)) == [b"answer"]
+    assert (journal.entry(1).rule, journal.entry(1).body) == ("f1,f2", b"answer")
+
+
+def test_names_of_topics_are_remembered() -> None:
+    journal = recording()
+    client = Client(journal)
+    entry = client.send(PRODUCE, produce(batch()), 13, produced())
+    assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
+    client.context.cluster = SimpleNamespace(topics_by_id={b"n" * 16: SimpleNamespace(name="new")})
+    heartbeat(client)
+    assert sorted(journal.topic_names().values()) == ["by-id", "new"]
+    client.context.cluster.topics_by_id = {b"m" * 16: SimpleNamespace(name="gone soon")}
+    client.send(messages.DeleteTopicsRequest, messages.DeleteTopicsRequest(), 6)
+    client.context.cluster.topics_by_id = {}
+    journal.end_life()
+    assert sorted(journal.topic_names().values()) == ["by-id", "gone soon", "new"]
+
+
+@pytest.mark.parametrize("version", [4, 7, 12, 13, 15, 18])
+def test_a_fetch_of_a_session_asks_for_its_partitions(version: int) -> None:
+    client = Client(recording())
+    keys = [("a", 1), (b"i" * 16, 2)]
+    client.context.fetch_sessions = {77: SimpleNamespace(partitions=dict.fromkeys(keys))}
+    body = messages.FetchRequest(session_id=77 if version >= 7 else 0, max_bytes=1)
+    entry = client.send(messages.FetchRequest, body, version)
+    expected = {"a": {1}, "b": {2}} if version >= 7 else {}
+    assert EntryFacts(entry, {b"i" * 16: "b"}).entities.partitions == expected
+    assert client.journal.kept_bytes == entry.kept_bytes
+
+
+def test_which_apis_are_recorded() -> None:
+    journal = recording("off")
+    changes: list[int] = []
+    journal.changed = lambda: changes.append(len(journal.wanted_keys()))
+    assert journal.wanted_keys() == set()
+    journal.configure(Recording(recording="headers"))
+    assert {0, 1, 3, 18} <= journal.wanted_keys()
+    journal.configure(Recording(recording="headers", keys=["produce", 1, "Metadata"]))
+    assert journal.wanted_keys() == {0, 1, 3}
+    assert changes == [len(catalog_by_api("protocol", "request")), 3]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "at"),
+    [
+        ({"keep": 0}, "keep"),
+        ({"keep": 1_000_001}, "keep"),
+        ({"keep_bytes": 1}, "keep_bytes"),
+        ({"keys": ["Produce", "Produces"]}, "keys[1]"),
+        ({"keys": [999]}, "keys[0]"),
+    ],
+)
+def test_wrong_settings(wrong: dict[str, Any], at: str) -> None:
+    journal = recording()
+    with pytest.raises(ControlError) as caught:
+        journal.configure(Recording(recording="bodies", **wrong))
+    assert (caught.value.status, caught.value.at) == (400, at)
+    assert journal.recording.recording == "headers"
+
+
+def test_smaller_bounds_hold_at_once() -> None:
+    journal = recording()
+    for _ in range(10):
+        heartbeat(Client(journal))
+    journal.configure(Recording(recording="headers", keep=3))
+    assert (len(journal), journal.dropped) == (3, 7)
+
+
+def test_watchers_are_told() -> None:
+    journal = recording()
+    told: list[tuple[str, str]] = []
+    journal.arrivals.append(lambda entry: told.append(("arrived", entry.ended)))
+    journal.ends.append(lambda entry: told.append(("ended", entry.ended)))
+    heartbeat(Client(journal))
+    assert told == [("arrived", ""), ("ended", "none")]
+
+
+def test_a_request_of_its_facts_and_of_its_entry_are_the_same() -> None:
+    client = Client(recording(), software="lib 2")
+    request = client.request(PRODUCE, produce(batch(), transactional_id="t"), 9)
+    live = Facts(client.context, request)
+    kept = EntryFacts(client.carry_out(request, produced()))
+    for name in ("api", "version", "node_id", "listener", "client_id", "software", "connection"):
+        assert getattr(live, name) == getattr(kept, name)
+    assert vars(live.entities) == vars(kept.entities)
