@@ -57,6 +57,22 @@ def cut_files(log: Log, offset: int) -> None:
         raise KafkaStorageError from error
 
 
+def size_below(log: Log, offset: int) -> int:
+    """Return how many bytes of the .log files cut_files() would leave.
+
+    Raises:
+        KafkaStorageError: a file cannot be read.
+    """
+    segments = log.segments
+    last = segments.holding(offset)
+    try:
+        found = last.find(offset)
+    except (OSError, CorruptMessage) as error:
+        raise KafkaStorageError from error
+    older = (each.size_bytes for each in segments.all if each.base_offset < last.base_offset)
+    return sum(older) + (last.size_bytes if found is None else found[0])
+
+
 def _remove(directory: str, base_offset: int, suffixes: tuple[str, ...]) -> None:
     for suffix in suffixes:
         Path(segment_stem(directory, base_offset) + suffix).unlink(missing_ok=True)

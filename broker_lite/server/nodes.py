@@ -107,9 +107,7 @@ class Nodes:
         """
         for slot in self._slots.values():
             self._open(slot)
-        if len(self._slots) > 1:
-            for node_id in self._slots:
-                self._membership.catch_up(node_id)
+        self._replicas.settle()
         return ",".join(self._address(slot) for slot in self._slots.values())
 
     def _open(self, slot: _Slot) -> None:
@@ -231,7 +229,6 @@ class Nodes:
             self._start(slot)
         self._replicas.node_back(node_id)
         self._replicas.settle()
-        self._membership.catch_up(node_id)
         logger.info("node is up node=%d", node_id)
 
     def check_is_up(self, node_id: int) -> None:

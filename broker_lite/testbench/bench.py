@@ -9,6 +9,8 @@ from broker_lite.server.seams import Seams
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.engine import Faults
 from broker_lite.testbench.hooks import BenchHooks
+from broker_lite.testbench.journal.entry import Recording
+from broker_lite.testbench.journal.journal import Journal
 
 _UNAVAILABLE: Final = 503
 
@@ -18,12 +20,14 @@ class Bench:
 
     Attributes:
         faults: the rules in force.
+        journal: what clients asked, and what they were answered.
     """
 
     def __init__(self, seams: Seams) -> None:
         """Begin without a life; `seams` are where it takes part in requests and connections."""
         self.faults = Faults()
-        BenchHooks(seams, self.faults)
+        self.journal = Journal()
+        self._hooks = BenchHooks(seams, self.faults, self.journal)
         self._life: Life | None = None
         self._lives = 0
         self._begun = anyio.Event()
@@ -44,6 +48,15 @@ class Bench:
         """Whether clients are accepted."""
         return self._life is not None
 
+    def record(self, recording: Recording) -> None:
+        """Record as much of requests as is asked for from now on.
+
+        Raises:
+            ControlError: a bound is out of its range, or there is no such API.
+        """
+        self.journal.configure(recording)
+        self._hooks.refresh()
+
     def begin(self, life: Life) -> None:
         """Take part in a life."""
         self._life = life
@@ -52,6 +65,7 @@ class Bench:
 
     def end(self) -> None:
         """Let go of a life that ends."""
+        self.journal.end_life()
         self._life = None
         self._begun = anyio.Event()
 

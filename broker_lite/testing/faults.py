@@ -7,7 +7,7 @@ from typing import Final, Self
 from urllib.parse import quote
 
 from broker_lite.testing.controlled import WAIT, Controlled, elements, given, in_ms, members
-from broker_lite.testing.forks import BrokerFailed, Refused
+from broker_lite.testing.forks import BrokerFailed, ControlRefused
 
 _NOT_FOUND: Final = 404
 
@@ -101,7 +101,7 @@ class Fault:
             return
         try:
             self._state = members(self._broker.control("DELETE", self._path()))
-        except Refused as error:
+        except ControlRefused as error:
             if error.status != _NOT_FOUND:  # all faults may have been cleared
                 raise
             self._unused_ok = True

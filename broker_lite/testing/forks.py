@@ -34,7 +34,7 @@ class BrokerDied(BrokerFailed):
     """A broker ended without being stopped; restart() starts it again."""
 
 
-class Refused(BrokerFailed):
+class ControlRefused(BrokerFailed):
     """The control API refuses a request.
 
     Attributes:
@@ -51,9 +51,11 @@ class Refused(BrokerFailed):
         """
         told = body if isinstance(body, dict) else {"error": str(body)}
         at = f"{told['at']}: " if "at" in told else ""
-        super().__init__(f"{at}{told.get('error')}")
         self.status = status
         self.found = told.get("found")
+        has_told = not isinstance(self.found, dict) or "near" in self.found
+        there = "" if has_told else f"; there is {json.dumps(self.found)}"
+        super().__init__(f"{at}{told.get('error')}{there}")
 
 
 class Forks:

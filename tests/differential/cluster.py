@@ -3,6 +3,7 @@
 `KafkaCluster` is in kafka_cluster.py; `LiteCluster`, three brokers in one process, is here.
 """
 
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,13 @@ from typing import Any, Final, Protocol, Self
 
 from broker_lite.testing import Broker
 from broker_lite.wire import messages
-from tests.differential.kafka_cluster import NODE_IDS, RACKS, SESSION_TIMEOUT_MS
+from tests.differential.kafka_cluster import (
+    FENCING_POLL_S,
+    FENCING_TIMEOUT_S,
+    NODE_IDS,
+    RACKS,
+    SESSION_TIMEOUT_MS,
+)
 from tests.support.raw_client import RawClient
 
 ANSWER_TIMEOUT_S: Final = 20.0
@@ -74,7 +81,11 @@ class Cluster(Protocol):
         """Start a broker that was killed or stopped, and wait until it is ready."""
 
     def let_sessions_end(self) -> None:
-        """Shorten the time until the sessions of silent brokers end, where that can be done."""
+        """Let the sessions of silent brokers end, and wait until the cluster has fenced them.
+
+        Raises:
+            TimeoutError: they are not fenced in time.
+        """
 
     def elect_preferred(self) -> None:
         """Let the first replica of each partition lead; all brokers run."""
@@ -121,6 +132,12 @@ class LiteCluster:
 
     def let_sessions_end(self) -> None:
         self._broker.advance(timedelta(milliseconds=SESSION_TIMEOUT_MS))
+        deadline = time.monotonic() + FENCING_TIMEOUT_S
+        away = [one for one in self._broker.brokers.values() if one.state != "up"]
+        while not all(one.is_fenced for one in away):
+            if time.monotonic() > deadline:
+                raise TimeoutError("not fenced")
+            time.sleep(FENCING_POLL_S)
 
     def elect_preferred(self) -> None:
         self._broker.elect_preferred()

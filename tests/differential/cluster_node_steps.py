@@ -46,7 +46,7 @@ class _Nodes:
         source = self._maker.source
         up = [one for one, state in self._states.items() if state == "up"]
         node_id = source.choice(up)
-        # nobody could tell when the session of the last one has ended
+        # the last one that runs is not paused: seeds keep the scripts that they had
         pauses = ("Pause",) * (len(up) > 1)
         api = source.choice(("Kill", "Kill", "Stop", "Stop", *pauses))
         self._states[node_id] = "paused" if api == "Pause" else "down"

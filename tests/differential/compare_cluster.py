@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from tests.differential.cluster_coordinator_steps import CoordinatorSteps
 from tests.differential.cluster_data_steps import DataSteps, RackSteps
 from tests.differential.cluster_differences import DIFFERENCES, explained
 from tests.differential.cluster_node_steps import AdminSteps, MovingSteps, NodeSteps
+from tests.differential.cluster_returns import RETURNS
 from tests.differential.cluster_script import Script
 from tests.differential.cluster_settling import NotSettled
 from tests.differential.cluster_side import Side
@@ -194,9 +196,10 @@ def compare_seeds(
     seeds: Sequence[int],
     kinds: Sequence[str] = (),
     *,
+    written: Sequence[Script] = (),
     progress: bool = False,
 ) -> Comparison:
-    """Compare the scripts of many seeds; SIGINT ends it early."""
+    """Compare scripts that were written by hand and those of many seeds; SIGINT ends it early."""
     run_name = f"{int(time.time()) % 0xFFFFF:05x}n"
     for side in (kafka, ours):
         side.prepare(run_name)
@@ -204,16 +207,18 @@ def compare_seeds(
     found = comparer.found
     started = shown_at = time.monotonic()
     shown = 0
+    count = len(written) + len(seeds)
+    made = (make_script(seed, comparer.versions, kinds) for seed in seeds)
     try:
-        for seed in seeds:
-            comparer.check(make_script(seed, comparer.versions, kinds))
+        for script in chain(written, made):
+            comparer.check(script)
             if progress:
                 for difference in found.unlisted[shown:]:
                     print(difference, flush=True)
                 shown = len(found.unlisted)
             if progress and time.monotonic() - shown_at > PROGRESS_S:
                 shown_at = time.monotonic()
-                line = f"{found.count}/{len(seeds)} scripts, {found.steps} steps"
+                line = f"{found.count}/{count} scripts, {found.steps} steps"
                 print(f"{line}, {shown} unlisted", file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -227,9 +232,14 @@ def compare_seeds(
 
 
 def run(
-    seeds: Sequence[int], folder: Path, kinds: Sequence[str] = (), *, progress: bool = False
+    seeds: Sequence[int],
+    folder: Path,
+    kinds: Sequence[str] = (),
+    *,
+    written: Sequence[Script] = (),
+    progress: bool = False,
 ) -> Comparison:
-    """Start both clusters in a folder and compare them on the scripts of seeds."""
+    """Start both clusters in a folder and compare them; see compare_seeds for the arguments."""
     with (
         KafkaCluster(folder / "kafka", KAFKA_SETTINGS) as real,
         LiteCluster(folder / "ours") as lite,
@@ -237,7 +247,7 @@ def run(
         now_ms = int(time.time() * 1000)
         kafka, ours = Side(real, now_ms), Side(lite, now_ms)
         with kafka, ours:
-            return compare_seeds(kafka, ours, seeds, kinds, progress=progress)
+            return compare_seeds(kafka, ours, seeds, kinds, written=written, progress=progress)
 
 
 def main() -> int:
@@ -246,14 +256,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first script's seed")
     parser.add_argument("--scripts", type=int, default=100)
     parser.add_argument("--only", action="append", choices=_KINDS, help="a kind of scripts")
+    parser.add_argument("--returns", action="store_true", help="begin with cluster_returns.py")
     options = parser.parse_args()
+    written = RETURNS if options.returns else ()
     seeds = range(options.seed, options.seed + options.scripts)
     found = Comparison("scripts")
     with (
         tempfile.TemporaryDirectory(prefix="differential-") as folder,
         suppress(KeyboardInterrupt),
     ):
-        found = run(seeds, Path(folder), options.only or (), progress=True)
+        kinds = options.only or ()
+        found = run(seeds, Path(folder), kinds, written=written, progress=True)
     print(found.summary())
     return 1 if found.unlisted else 0
 

@@ -26,7 +26,11 @@ CONTROLLER_ID: Final = 100
 SESSION_TIMEOUT_MS: Final = 3000
 STOP_TIMEOUT_S: Final = 30
 ELECTION_TIMEOUT_S: Final = 60
+FENCING_TIMEOUT_S: Final = 40
+FENCING_POLL_S: Final = 0.02
 _STARTED: Final = "Kafka Server started"
+# ReplicationControlManager.maybeFenceOneStaleBroker
+_FENCED: Final = "Fencing broker {} at epoch"
 _HEAP: Final = {CONTROLLER_ID: "256m"}
 _BROKER_HEAP: Final = "400m"
 # a start is over before the better compiler would pay
@@ -81,7 +85,7 @@ class KafkaProcess:
         """Wait until it is ready."""
         assert self._process is not None
         deadline = time.monotonic() + READY_TIMEOUT_S
-        while _STARTED not in (said := self._said()):
+        while _STARTED not in (said := self.said()):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"Kafka {self.node_id} did not start:\n{said[-3000:]}")
             time.sleep(0.05)
@@ -104,7 +108,12 @@ class KafkaProcess:
             self._process.wait()
         self._process = None
 
-    def _said(self) -> str:
+    def forget_output(self) -> None:
+        """Let said() leave out what it has printed so far."""
+        self._read_from = self._output.stat().st_size
+
+    def said(self) -> str:
+        """What it has printed since its start, or since forget_output()."""
         with self._output.open("rb") as source:
             source.seek(self._read_from)
             return source.read().decode(errors="replace")
@@ -120,6 +129,7 @@ class KafkaCluster:
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         """Choose ports and write the settings; start() starts it."""
+        self._silent: set[int] = set()
         controller = f"127.0.0.1:{free_port()}"
         self.addresses = {node_id: ("127.0.0.1", free_port()) for node_id in NODE_IDS}
         voters = {
@@ -177,6 +187,7 @@ class KafkaCluster:
 
     def kill(self, node_id: int) -> None:
         """Send SIGKILL."""
+        self._expect_silence(node_id)
         self._brokers[node_id].end(signal.SIGKILL)
 
     def stop(self, node_id: int) -> None:
@@ -185,19 +196,42 @@ class KafkaCluster:
 
     def pause(self, node_id: int) -> None:
         """Send SIGSTOP."""
+        self._expect_silence(node_id)
         self._brokers[node_id].send(signal.SIGSTOP)
 
     def resume(self, node_id: int) -> None:
         """Send SIGCONT."""
+        self._silent.discard(node_id)
         self._brokers[node_id].send(signal.SIGCONT)
 
     def start(self, node_id: int) -> None:
         """Start a broker again that was killed or stopped, and wait until it is ready."""
+        self._silent.discard(node_id)
         self._brokers[node_id].begin_start()
         self._brokers[node_id].wait_until_started()
 
     def let_sessions_end(self) -> None:
-        """Do nothing: the sessions of silent brokers end by themselves."""
+        """Wait until the controller has fenced the silent brokers, which it does by itself.
+
+        A broker that comes back before finds them leading, and leads after them without an election
+        in between: the leader epoch is one lower then. Only the controller can tell when the last
+        broker is gone.
+
+        Raises:
+            TimeoutError: they are not fenced in time.
+        """
+        deadline = time.monotonic() + FENCING_TIMEOUT_S
+        while self._silent:
+            said = self._controller.said()
+            self._silent = {one for one in self._silent if _FENCED.format(one) not in said}
+            if self._silent and time.monotonic() > deadline:
+                raise TimeoutError(f"not fenced: {sorted(self._silent)}")
+            time.sleep(FENCING_POLL_S)
+
+    def _expect_silence(self, node_id: int) -> None:
+        if not self._silent:
+            self._controller.forget_output()
+        self._silent.add(node_id)
 
     def elect_preferred(self) -> None:
         """Send ElectLeaders for all partitions."""

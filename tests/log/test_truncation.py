@@ -10,6 +10,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
 from broker_lite.log.read import READ_COMMITTED, read_log
+from broker_lite.log.truncation import size_below
 from tests.log.directory.test_manager import ID, opened, started
 from tests.log.directory.test_manager_partitions import killed_and_opened
 from tests.log.logs import (
@@ -77,8 +78,10 @@ def test_c52_where_a_log_is_cut(
     manager = manager_of(tmp_path)
     log = manager.get("t", 0)
     fill(log)
+    size_bytes = size_below(log, offset)
     assert manager.truncate("t", 0, offset) == 18 - end
     assert segment_bases(tmp_path / "t-0") == bases
+    assert sum(path.stat().st_size for path in (tmp_path / "t-0").glob("*.log")) == size_bytes
     if restart == "clean":
         manager.close()
         manager = manager_of(tmp_path)

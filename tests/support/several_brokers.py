@@ -29,7 +29,16 @@ def partition_of(cluster: Cluster, name: str, index: int = 0) -> PartitionRegist
 def come_back(cluster: Cluster, node_id: int) -> None:
     """Let in a broker that was gone, and let it be in sync with all its partitions."""
     cluster.controller.unfence(node_id)
-    cluster.controller.catch_up(node_id)
+    join_isrs(cluster, node_id)
+
+
+def join_isrs(cluster: Cluster, node_id: int) -> None:
+    """Let a broker be in sync with all its partitions that have a leader."""
+    cluster.controller.join(
+        (topic, index, (node_id,))
+        for topic in cluster.topics.values()
+        for index in range(topic.partition_count)
+    )
 
 
 def talk_to(broker: HandlerBroker, node_id: int) -> HandlerBroker:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from broker_lite.handler.context import Handler, Parts
+from broker_lite.handler.context import Handler, HandlerContext, Parts, Request
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.hooks import BenchHooks
 from tests.testbench.conftest import FaultyBroker
@@ -19,6 +19,11 @@ class Journal:
 
     def wanted_keys(self) -> Collection[int]:
         return self.keys
+
+    async def hook_part(
+        self, context: HandlerContext, request: Request, handle: Handler
+    ) -> Parts | None:
+        return await self.around(Facts(context, request), handle)
 
     async def around(self, facts: Facts, handle: Handler, /) -> Parts | None:
         parts = await handle(facts.context, facts.request)

@@ -157,7 +157,7 @@ def test_values_that_look_alike_are_not_the_same() -> None:
 def test_selectors_that_cannot_match(selectors: dict[str, Any], text: str) -> None:
     with pytest.raises(ControlError) as caught:
         Matcher(msgspec.convert(selectors, Selectors), "rules[0]")
-    assert str(caught.value).startswith(text)
+    assert f"{caught.value.at}: {caught.value.text}".startswith(text)
 
 
 @pytest.mark.parametrize(

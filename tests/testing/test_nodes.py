@@ -189,6 +189,34 @@ def test_c26_others_notice_after_the_session() -> None:
         assert 2 in leaders(broker)
 
 
+@pytest.mark.parametrize("how", ["down", "hang"])
+def test_c55_a_silent_leader_lets_nobody_join(how: str) -> None:
+    settings = {**SETTINGS, "broker.session.timeout.ms": 9000}
+    with Broker(settings, brokers=3, topics=["t:1"]) as broker:
+        broker.move_leader("t", 0, to=1)
+        broker.brokers[2].stop()
+        broker.brokers[3].stop()
+        getattr(broker.brokers[1], how)()
+        broker.brokers[2].up()
+        assert leader_and_isr(broker) == (1, [1])
+        broker.advance(timedelta(seconds=10))
+        wait_until_fenced(broker.brokers[1])
+        assert leader_and_isr(broker) == (-1, [])
+        broker.brokers[1].up()
+        assert leader_and_isr(broker) == (1, [1, 2])
+
+
+def leader_and_isr(broker: Broker) -> tuple[object, object]:
+    found = broker.partition("t", 0)
+    return found["leader"], found["isr"]
+
+
+def wait_until_fenced(broker: BrokerNode) -> None:
+    deadline_s = time.monotonic() + 10
+    while not broker.is_fenced and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("how", ["down", "stop", "hang"])
 def test_a_cluster_stops_restarts_and_is_reset_whatever_its_brokers_do(how: str) -> None:
     with Broker(SETTINGS, brokers=3, topics=["t:3"]) as broker:

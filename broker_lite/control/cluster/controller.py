@@ -187,28 +187,6 @@ class Controller:
         record = changes.unregistration(node_id, broker.epoch)
         self._step(self._without(node_id), last=[record])
 
-    def catch_up(self, node_id: int) -> None:
-        """Let a broker that has all records join the ISRs of the partitions that others lead.
-
-        Raises:
-            KafkaStorageError: not written; nothing was changed.
-
-        Rule: C-27 (Partition.maybeExpandIsr, ReplicationControlManager.alterPartition).
-        """
-        self._step(self._joined(node_id))
-
-    def _joined(self, node_id: int) -> Iterator[Moved]:
-        if not self._image.brokers.is_active(node_id):
-            return
-        for topic in self._image.topics.values():
-            terms: Terms | None = None
-            for index, before in enumerate(topic.partitions):
-                is_missing = node_id in before.replicas and node_id not in before.isr
-                if is_missing and before.leader != NO_LEADER:
-                    terms = terms or self.terms(topic, Election.ONLINE)
-                    after = change(before, terms, isr=(*before.isr, node_id))
-                    yield from _moved(topic, index, after._replace(is_recovering=False))
-
     # -- partitions
 
     def terms(self, topic: Topic, election: Election | None = None) -> Terms:
@@ -244,7 +222,7 @@ class Controller:
         Raises:
             KafkaStorageError: not written; nothing was changed.
 
-        See: C-27.
+        Rule: C-27 (Partition.maybeExpandIsr, ReplicationControlManager.alterPartition).
         """
         altered = (Alteration(*each[:2], self._join_steps(*each)) for each in joining)
         self.alter_all([each for each in altered if each.steps])

@@ -192,10 +192,6 @@ class Membership:
         if was_killed:
             self._controller.lose(node_id)
 
-    def catch_up(self, node_id: int) -> None:
-        """Let a broker join the ISRs of its partitions; see Controller.catch_up."""
-        self._controller.catch_up(node_id)
-
     def next_deadline_ms(self) -> int | None:
         """When on_time() has to be called next, in steady milliseconds."""
         return min(self._sessions_end_ms.values(), default=None)

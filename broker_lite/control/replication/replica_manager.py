@@ -54,13 +54,14 @@ class ReplicaManager:
             cluster.when_loaded(self._follow)
             self._look_for_missing(cluster.node_ids)
 
-    def _look_for_missing(self, leaders: Container[int]) -> None:
-        """Remember to look at the partitions of some leaders whose ISRs lack replicas."""
+    def _look_for_missing(self, node_ids: Container[int]) -> None:
+        """Remember to look at the partitions of some brokers whose ISRs lack replicas."""
         self._unsettled.update(
             (topic.name, index)
             for topic in self._cluster.topics.values()
             for index, partition in enumerate(topic.partitions)
-            if len(partition.isr) < len(partition.replicas) and partition.leader in leaders
+            if len(partition.isr) < len(partition.replicas)
+            and any(node_id in node_ids for node_id in partition.replicas)
         )
 
     # -- commands

@@ -4,7 +4,8 @@
   cordoned (KIP-1066), which it never is.
 
 Sizes are those of the .log files. A partition that is not in use is measured without loading it.
-The brokers of the process share the files of a partition; each tells of its own replicas.
+The brokers of the process share the files of a partition; each tells of its own replicas. A replica
+that is behind tells the size of what it has.
 
 Not done: more than one directory, and partitions that move between them (is_future_key).
 """
@@ -18,6 +19,7 @@ from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
+from broker_lite.log.truncation import size_below
 from broker_lite.wire import messages
 
 _VOLUME_SINCE: Final = 4
@@ -38,7 +40,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         partitions: list[Any] = []
         async for index in in_turns(indexes):
             if cluster.has_replica(topic, index, context.node_id):
-                partitions += _measure(cluster, topic, index)
+                partitions += _measure(cluster, topic, index, context.node_id)
         if partitions:
             result.topics.append(types.DescribeLogDirsTopic(name=topic, partitions=partitions))
     if request.api_version >= _VOLUME_SINCE:
@@ -57,10 +59,10 @@ async def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str
     return asked
 
 
-def _measure(cluster: Cluster, topic: str, index: int) -> Iterator[Any]:
-    """Yield the size of one partition; nothing if it cannot be read."""
+def _measure(cluster: Cluster, topic: str, index: int, node_id: int) -> Iterator[Any]:
+    """Yield the size of one replica; nothing if it cannot be read."""
     try:
-        size_bytes = cluster.logs.size_bytes(topic, index)
+        size_bytes = _size_bytes(cluster, topic, index, node_id)
     except UnknownTopicOrPartition:
         size_bytes = 0  # the partition has no directory before it is used
     except KafkaStorageError:
@@ -68,6 +70,14 @@ def _measure(cluster: Cluster, topic: str, index: int) -> Iterator[Any]:
     yield messages.DescribeLogDirsResponse.DescribeLogDirsPartition(
         partition_index=index, partition_size=size_bytes, offset_lag=0
     )
+
+
+def _size_bytes(cluster: Cluster, topic: str, index: int, node_id: int) -> int:
+    log = cluster.loaded_log(topic, index)
+    replicas = None if log is None else log.visibility.replicas
+    if log is not None and replicas is not None and node_id in replicas.behind:
+        return size_below(log, replicas.end_of(node_id))
+    return cluster.logs.size_bytes(topic, index)
 
 
 def _volume(cluster: Cluster) -> tuple[int, int]:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.testbench.control.resource import Resource
-from broker_lite.testbench.control.routes import broker_state, brokers, faults, partitions
+from broker_lite.testbench.control.routes import broker_state, brokers, faults, partitions, requests
 
 RESOURCES: Final[Sequence[Resource]] = (
     *broker_state.RESOURCES,
     *faults.RESOURCES,
+    *requests.RESOURCES,
     *brokers.RESOURCES,
     *partitions.RESOURCES,
 )

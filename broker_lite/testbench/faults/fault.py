@@ -272,4 +272,5 @@ class Fault:
             raise ControlError(404, f"fault {self.id} was removed")
         near = self.near()
         text = f"fault {self.id} has {self.hits} of {hits} hits after {timeout_ms:g} ms"
-        raise ControlError(408, text + (f"; near: {near[0]}" if near else ""))
+        text += f"; near: {near[0]}" if near else ""
+        raise ControlError(408, text, found=self.state())

@@ -56,7 +56,7 @@ async def wait(
                 if len(found) == count:
                     break
     if len(found) < count:
-        raise ControlError(408, await _what_is_there(journal, matcher, found, count, begin))
+        raise await _timed_out(journal, matcher, found, count, begin)
     return found
 
 
@@ -72,13 +72,15 @@ def _check(journal: Journal, matcher: Matcher, count: int, timeout_ms: float) ->
         raise ControlError(409, "requests of these APIs are not recorded", "match.keys")
 
 
-async def _what_is_there(
+async def _timed_out(
     journal: Journal, matcher: Matcher, found: list[EntryFacts], count: int, begin: int
-) -> str:
-    text = f"{len(found)} of {count} requests came in time"
-    if found:
-        text += f" ({', '.join(facts.entry.id for facts in found[:10])})"
-    new = len(journal.entries(begin))
-    text += f"; {new} request{'' if new == 1 else 's'} came in all"
+) -> ControlError:
+    """Return the error that tells what has come."""
+    ids = [facts.entry.id for facts in found]
+    came = len(journal.entries(begin))
     near = await near_misses(journal, matcher, after=begin) or await near_misses(journal, matcher)
-    return text + (f"; nearest: {'; '.join(near)}" if near else "")
+    text = f"{len(found)} of {count} requests came in time"
+    text += f" ({', '.join(ids[:10])})" if ids else ""
+    text += f"; {came} request{'' if came == 1 else 's'} came in all"
+    text += f"; nearest: {'; '.join(near)}" if near else ""
+    return ControlError(408, text, found={"requests": ids, "came": came, "near": near})

@@ -6,7 +6,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.reassigning import plan_reassignment
 from broker_lite.errors import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.control.conftest import OpenCluster
-from tests.support.several_brokers import come_back, partition_of, place_topic
+from tests.support.several_brokers import come_back, join_isrs, partition_of, place_topic
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_c43_a_broker_whose_silence_is_not_noticed_does_not_join(cluster: Cluste
     moving = partition_of(cluster, "t")
     assert (moving.isr, moving.adding) == ((1, 2), (2, 3))
     cluster.membership.speak(3)
-    cluster.controller.catch_up(3)
+    join_isrs(cluster, 3)
     assert outcome(cluster) == (2, 1, [2, 3], [2, 3])
 
 

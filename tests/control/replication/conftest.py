@@ -91,7 +91,6 @@ class Brokers:
         self.cluster.register(node_id, [])
         self.manager.node_back(node_id)
         self.manager.settle()
-        self.cluster.membership.catch_up(node_id)
 
     def pass_time(self, ms: int) -> None:
         """Step the clock and run what is due; it must not be due again at once."""

@@ -174,6 +174,41 @@ def test_c26_the_leader_after_a_silent_one_cuts(open_brokers: Open) -> None:
     assert (brokers.append(), brokers.manager.end_of("t", 0, 1)) == ((2, 2), 1)
 
 
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "not loaded"])
+def test_c55_nobody_joins_while_the_leader_is_silent(open_brokers: Open, is_loaded: bool) -> None:
+    brokers = open_brokers(broker_session_timeout_ms="9000")
+    brokers.append()
+    if not is_loaded:
+        brokers.cluster._logs.loaded.clear()
+    brokers.down(2)
+    brokers.pass_time(9000)
+    brokers.down(1)
+    brokers.up(2)
+    brokers.pass_time(1)
+    assert (brokers.partition.leader, brokers.partition.isr) == (1, (1, 3))
+    brokers.pass_time(8999)
+    assert (brokers.partition.leader, brokers.partition.leader_epoch) == (3, 1)
+    brokers.pass_time(0)
+    assert brokers.partition.isr == (3, 2)
+
+
+def test_c55_a_silent_leader_is_not_replaced_by_one_that_has_come_back(
+    open_brokers: Open,
+) -> None:
+    """Nobody else is in the ISR, because the leader could not let anybody in."""
+    brokers = open_brokers(broker_session_timeout_ms="9000")
+    brokers.append()
+    for node_id in (2, 3):
+        brokers.down(node_id)
+        brokers.pass_time(9000)
+    brokers.down(1)
+    brokers.up(2)
+    brokers.pass_time(9000)
+    assert (brokers.partition.leader, brokers.partition.isr) == (NO_LEADER, ())
+    brokers.up(1)
+    assert (brokers.partition.leader, brokers.partition.isr) == (1, (1, 2))
+
+
 def test_without_a_leader_a_broker_that_is_back_has_what_it_had(brokers: Brokers) -> None:
     """Only the leader has the records, and it is not there."""
     brokers.append()

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.log.replicas import Lag
 from broker_lite.record.builder import BatchBuilder
 from tests.log.batches import batch, record
 from tests.support.disk import Disk
@@ -66,3 +68,37 @@ def test_p141_each_broker_measures_its_replicas(
     place_topic(broker.cluster, "t", [1, 3], [2, 1])
     result = one(broker.call("DescribeLogDirs", 4, topics=None).results)
     assert [each.partition_index for each in one(result.topics).partitions] == indexes
+
+
+@pytest.fixture
+def lagging(open_broker: OpenBroker) -> HandlerBroker:
+    """Broker 2 has the first one of two records of t-0."""
+    broker = open_broker(broker_lite_brokers="3")
+    topic = place_topic(broker.cluster, "t", [1, 2, 3])
+    manager = ReplicaManager(broker.cluster, broker.clock)
+    log = broker.cluster.log("t", 0)
+    log.append_batch(batch(record()), now_ms=1)
+    manager.fall_behind(topic, 0, 2, Lag(is_frozen=True))
+    log.append_batch(batch(record()), now_ms=1)
+    return broker
+
+
+def sizes_at(broker: HandlerBroker, node_id: int) -> list[int]:
+    result = one(talk_to(broker, node_id).call("DescribeLogDirs", 4, topics=None).results)
+    return [each.partition_size for topic in result.topics for each in topic.partitions]
+
+
+def test_p141_a_replica_that_is_behind_tells_what_it_has(lagging: HandlerBroker) -> None:
+    size_bytes = len(batch(record()))
+    assert [sizes_at(lagging, node_id) for node_id in (1, 2, 3)] == [
+        [size_bytes * 2],
+        [size_bytes],
+        [size_bytes * 2],
+    ]
+
+
+def test_p141_a_replica_that_cannot_be_measured_is_left_out(lagging: HandlerBroker) -> None:
+    path = Path(lagging.cluster.log("t", 0).segments.active.path)
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+    assert (sizes_at(lagging, 2), len(sizes_at(lagging, 3))) == ([], 1)

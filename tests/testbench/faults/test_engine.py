@@ -104,7 +104,8 @@ def test_all_rules_are_added_or_none(
     monkeypatch.setattr(engine, "RULES_MAX", 3)
     with pytest.raises(ControlError) as caught:
         bench.rules(*rules)
-    assert (caught.value.status, text in str(caught.value)) == (status, True)
+    told = f"{caught.value.at}: {caught.value.text}"
+    assert (caught.value.status, text in told) == (status, True)
     assert bench.faults.list() == []
 
 

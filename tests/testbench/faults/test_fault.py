@@ -104,6 +104,7 @@ async def test_a_wait_that_times_out_tells_what_is_there(bench: FaultyBroker) ->
         "fault f1 has 0 of 2 hits after 1 ms; near: Heartbeat from client me: group 'g' is not "
         "'other'",
     )
+    assert caught.value.found == fault.state()
     await beat(bench, "other")
     await fault.wait(1, 0)
     with pytest.raises(ControlError, match=r"1 of 2 hits after 1 ms$"):

@@ -54,7 +54,7 @@ def rule(**fields: Any) -> Rule:
 def test_what_is_wrong_is_told_with_its_place(fields: dict[str, Any], text: str) -> None:
     with pytest.raises(ControlError) as caught:
         check_rule(rule(**fields), "rules[0]")
-    assert text in str(caught.value)
+    assert text in f"{caught.value.at}: {caught.value.text}"
     assert caught.value.status == 400
     assert caught.value.at.startswith("rules[0]")
 

@@ -1,7 +1,4 @@
-"""The journal sees what faults do, and is called for the APIs that it records only.
-
-Also tests: broker_lite.testbench.hooks.
-"""
+"""The journal sees what faults do, and is called for the APIs that it records only."""
 
 from typing import Any
 

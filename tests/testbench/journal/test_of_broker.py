@@ -1,7 +1,4 @@
-"""What the journal tells of the handlers' own answers: files, sessions, ids of topics.
-
-Also tests: broker_lite.testbench.journal.journal.
-"""
+"""What the journal tells of the handlers' own answers: files, sessions, ids of topics."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -81,6 +81,8 @@ async def test_a_wait_that_times_out_tells_what_is_there() -> None:
         "1 of 2 requests came in time (r1); 3 requests came in all; nearest: "
     )
     assert "r2 Produce from rdkafka: topic 'order' is not 'orders'" in caught.value.text
+    found: Any = caught.value.found
+    assert (found["requests"], found["came"], len(found["near"])) == (["r1"], 3, 2)
 
 
 async def test_a_wait_in_which_nothing_came_tells_what_was_there_before() -> None:
