@@ -47,9 +47,9 @@ def test_what_a_client_asked(broker: Broker) -> None:
 def test_which_requests(broker: Broker) -> None:
     broker.produce("orders", "x", partition=0)
     (first,) = broker.requests("Produce")
-    with broker.fault("Produce", error="UNKNOWN_SERVER_ERROR"):
-        with pytest.raises(ClientError, match="UNKNOWN_SERVER_ERROR"):
-            broker.produce("orders", "y", partition=1)
+    error = "UNKNOWN_SERVER_ERROR"
+    with broker.fault("Produce", error=error), pytest.raises(ClientError, match=error):
+        broker.produce("orders", "y", partition=1)
     assert len(broker.requests("Produce")) == 2
     assert [each.errors for each in broker.requests("Produce", errors=True)] == [
         ["UNKNOWN_SERVER_ERROR"]
