@@ -112,9 +112,12 @@ class Hooks(dict[int, Hook]):
     Attributes:
         may_wait: whether one may wait for longer than its handler. No answer is kept back then to
             leave together with the next one.
+        keep_refused: keeps a request that is refused, with the name of the error and the reason;
+            returns the id by which it can be asked for. None where nobody asks.
     """
 
     may_wait = False
+    keep_refused: "Callable[[HandlerContext, Request, str, str], str] | None" = None
 
 
 class ListenerInfo(NamedTuple):

@@ -209,6 +209,9 @@ def tell(
         return
     names = "".join(f"{each}=%s " for each in subject)
     message = f"{name} refused {names}error=%s client_id=%s client=%s rule=%s reason=%s"
+    if context.hooks.keep_refused is not None:
+        texts.append(context.hooks.keep_refused(context, request, code.name, str(why)))
+        message = message.replace("error=%s", "request=%s error=%s", 1)
     logger.log(
         level,
         message,

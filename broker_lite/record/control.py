@@ -7,8 +7,9 @@ Rule: R-40 (ControlRecordType, EndTransactionMarker).
 """
 
 import struct
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from broker_lite.errors import InvalidRecord, UnknownServerError
 from broker_lite.record.batch import NO_PARTITION_LEADER_EPOCH, RecordBatch
@@ -44,6 +45,40 @@ class EndTransactionMarker(NamedTuple):
 
     is_commit: bool
     coordinator_epoch: int
+
+
+class Aborted(Protocol):
+    """An aborted transaction, as a fetch of committed records tells it."""
+
+    @property
+    def producer_id(self) -> int:
+        """Whose it was."""
+
+    @property
+    def first_offset(self) -> int:
+        """Where its records begin."""
+
+
+def visible_batches(
+    batches: Iterable[RecordBatch], aborted: Iterable[Aborted] | None
+) -> Iterator[RecordBatch]:
+    """Yield the batches that a consumer sees: no control batches, and none of aborted transactions.
+
+    Args:
+        batches: of a partition, in its order.
+        aborted: of these batches; None for a reader of uncommitted records.
+    """
+    pending = sorted(aborted or (), key=lambda each: each.first_offset, reverse=True)
+    producers: set[int] = set()
+    for batch in batches:
+        while pending and pending[-1].first_offset <= batch.last_offset:
+            producers.add(pending.pop().producer_id)
+        if batch.is_control:
+            marker = read_end_transaction_marker(batch)
+            if marker is not None and not marker.is_commit:
+                producers.discard(batch.producer_id)
+        elif not (batch.is_transactional and batch.producer_id in producers):
+            yield batch
 
 
 def encode_control_key(control_type: ControlType) -> bytes:

@@ -10,13 +10,27 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 from broker_lite.errors import SettingsError
 from broker_lite.seed.fields import FIELDS, FieldError, SeedRecord, make_record
 from broker_lite.seed.lines import LINE_BYTES_MAX, Lines
 
 _INTEGER_DIGITS_MAX: Final = 20
+
+
+class TextLines(Protocol):
+    """Lines of text, and errors that name one of them."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last line that was read, counted from 1."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Read the lines."""
+
+    def error(self, reason: str, number: int | None = None) -> SettingsError:
+        """Make an error about a line."""
 
 
 def read_records(lines: Lines) -> Iterator[SeedRecord]:
@@ -52,7 +66,16 @@ def _decode(text: str) -> object:
         raise FieldError(f"no JSON: {error}") from error
 
 
-def _read_json_lines(lines: Lines) -> Iterator[SeedRecord]:
+def read_json_lines(lines: TextLines, topic: str | None = None) -> Iterator[SeedRecord]:
+    """Read JSON lines.
+
+    Args:
+        lines: of a seed file, or of a request.
+        topic: of the records that name none.
+
+    Raises:
+        SettingsError: a line is wrong.
+    """
     for text in lines:
         if text.isspace():
             continue
@@ -60,6 +83,8 @@ def _read_json_lines(lines: Lines) -> Iterator[SeedRecord]:
             fields = _decode(text)
             if not isinstance(fields, dict):
                 raise FieldError('not an object such as {"topic": "t", "value": "v"}')
+            if topic is not None:
+                fields.setdefault("topic", topic)
             record = make_record(fields, lines.number)
         except FieldError as error:
             raise lines.error(str(error)) from error
@@ -122,9 +147,9 @@ def _field(name: str, cell: str) -> tuple[str, object]:
 
 _READERS: Final[Mapping[str, Callable[[Lines], Iterator[SeedRecord]]]] = MappingProxyType(
     {
-        ".jsonl": _read_json_lines,
-        ".ndjson": _read_json_lines,
-        ".json": _read_json_lines,
+        ".jsonl": read_json_lines,
+        ".ndjson": read_json_lines,
+        ".json": read_json_lines,
         ".csv": _read_csv,
     }
 )

@@ -1,7 +1,7 @@
 """Writes records to logs like those of a client: validates, then appends them.
 
-Records wait until a batch of their partition is full. Only empty topics get records, so that a
-restart on a volume does not write them twice.
+Records wait until a batch of their partition is full. Only empty topics get the records of a seed,
+so that a restart on a volume does not write them twice.
 """
 
 import logging
@@ -76,7 +76,7 @@ class _Target:
 
 
 class SeedWriter:
-    """Writes the records of one seed.
+    """Writes the records of one seed, or of one request of the control API.
 
     Attributes:
         record_count: number of records, including those in open batches.
@@ -87,7 +87,7 @@ class SeedWriter:
         self,
         cluster: Cluster,
         clock: Clock,
-        marker: Marker,
+        marker: Marker | None,
         error_of: Callable[[str, int], SettingsError],
     ) -> None:
         """Touch nothing yet.
@@ -95,7 +95,8 @@ class SeedWriter:
         Args:
             cluster: gets the records, and missing topics if it allows that.
             clock: sets the timestamp of records without one.
-            marker: gets each topic before its first record.
+            marker: gets each topic before its first record; None for records that are no seed, and
+                that also go to topics that have some.
             error_of: makes an error from a reason and the number of a line.
         """
         self.record_count = 0
@@ -159,7 +160,7 @@ class SeedWriter:
         try:
             topic = self._cluster.topics.get(record.topic) or self._create(record)
             logs = (self._cluster.log(topic.name, index) for index in range(topic.partition_count))
-            if any(log.log_end_offset for log in logs):
+            if self._marker is not None and any(log.log_end_offset for log in logs):
                 _log.info("topic not seeded, it already has records topic=%s", topic.name)
                 return None
         except KafkaStorageError:
@@ -169,7 +170,8 @@ class SeedWriter:
         if topic.is_internal:
             reason = f"topic {topic.name} is internal, only the broker writes to it"
             raise self._error_of(reason, record.line)
-        self._marker.add(topic.name)
+        if self._marker is not None:
+            self._marker.add(topic.name)
         self.topic_count += 1
         return _Target(self._cluster, topic)
 

@@ -11,6 +11,8 @@ from broker_lite.testbench.faults.engine import Faults
 from broker_lite.testbench.hooks import BenchHooks
 from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.refusals import Refusals
+from broker_lite.testbench.waits import Waits
 
 _UNAVAILABLE: Final = 503
 
@@ -21,10 +23,19 @@ class Bench:
     Attributes:
         faults: the rules in force.
         journal: what clients asked, and what they were answered.
+        refusals: the last refused requests.
+        waits: what callers wait for.
     """
 
-    def __init__(self, seams: Seams) -> None:
-        """Begin without a life; `seams` are where it takes part in requests and connections."""
+    def __init__(self, seams: Seams, refusals: Refusals) -> None:
+        """Begin without a life.
+
+        Args:
+            seams: where it takes part in requests and connections.
+            refusals: the last refused requests.
+        """
+        self.refusals = refusals
+        self.waits = Waits()
         self.faults = Faults()
         self.journal = Journal()
         self._hooks = BenchHooks(seams, self.faults, self.journal)

@@ -2,10 +2,11 @@
 
 Requests come over HTTP, or as lines of JSON from the process that started this one:
 `{"id": 1, "method": "POST", "path": "/v1/faults", "body": {...}}`, which is answered by
-`{"id": 1, "status": 200, "body": {...}}`.
+`{"id": 1, "status": 200, "body": {...}}`. Octets go as `"base64": "..."` in the place of the body.
 """
 
 import asyncio
+import base64
 import json
 import logging
 import socket
@@ -22,6 +23,7 @@ from broker_lite.server.life import Life
 from broker_lite.server.listener import ListenerAddress, bind
 from broker_lite.server.seams import Seams
 from broker_lite.settings import join_address
+from broker_lite.testbench.refusals import Refusals
 
 if TYPE_CHECKING:
     from broker_lite.testbench.bench import Bench
@@ -33,6 +35,8 @@ _BACKLOG: Final = 128
 _DIGITS_MAX: Final = 5
 _PORT_MAX: Final = 65535
 _BAD_REQUEST: Final = 400
+_JSON: Final = "application/json"
+_OCTETS: Final = "application/octet-stream"
 
 
 def address_of(text: str) -> tuple[str, int] | None:
@@ -67,6 +71,8 @@ class Door:
             is_needed: False if an address that cannot be used is only worth a warning.
         """
         self.seams = Seams()
+        self._refusals = Refusals()
+        self.seams.hooks.keep_refused = self._refusals.keep
         self.url = ""
         self._address = address
         self._is_needed = is_needed
@@ -137,7 +143,7 @@ class Door:
             from broker_lite.testbench.control.control import Control
             from broker_lite.testbench.control.table import RESOURCES
 
-            self._bench = Bench(self.seams)
+            self._bench = Bench(self.seams, self._refusals)
             if self._life is not None:
                 self._bench.begin(self._life)
             self._control = Control(self._bench, RESOURCES)
@@ -151,18 +157,35 @@ class Door:
             method, path = asked["method"], asked["path"]
             if not isinstance(method, str) or not isinstance(path, str):
                 raise TypeError("method and path have to be texts")
+            body = _body(asked)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             text = f"not a request of the control API: {type(error).__name__}: {error}"
             reply(json.dumps({"id": number, "status": _BAD_REQUEST, "body": {"error": text}}))
             return
-        body = json.dumps(asked["body"]).encode() if "body" in asked else b""
         path, _, query = path.partition("?")
-        answer = await self.control().request(method, path, query, body)
-        if isinstance(answer.body, bytes):
-            text = answer.body.decode()
+        answer = await self.control().request(
+            method, path, query, body, is_json="base64" not in asked
+        )
+        shell = json.dumps({"id": number, "status": answer.status})[:-1]
+        if not isinstance(answer.body, bytes):
+            text = '"body": {"error": "this resource is a stream; ask for it over HTTP"}'
+            shell = json.dumps({"id": number, "status": _BAD_REQUEST})[:-1]
+        elif answer.media_type == _JSON:
+            text = f'"body": {answer.body.decode()}'
+        elif answer.media_type != _OCTETS:
+            text = f'"body": {json.dumps(answer.body.decode())}'
         else:
-            text = json.dumps({"error": "this resource is a stream; ask for it over HTTP"})
-        shell = json.dumps({"id": number, "status": answer.status})
-        if answer.media_type != "application/json":
-            text = json.dumps(text)
-        reply(f'{shell[:-1]}, "body": {text}}}')
+            text = f'"base64": "{base64.b64encode(answer.body).decode()}"'
+        reply(f"{shell}, {text}}}")
+
+
+def _body(asked: dict[str, object]) -> bytes:
+    """Return the body of a request that came as a line.
+
+    Raises:
+        TypeError: the octets are no text.
+        ValueError: the octets are no base64.
+    """
+    if "base64" in asked:
+        return base64.b64decode(str(asked["base64"]), validate=True)
+    return json.dumps(asked["body"]).encode() if "body" in asked else b""

@@ -53,8 +53,8 @@ class ControlRefused(BrokerFailed):
         at = f"{told['at']}: " if "at" in told else ""
         self.status = status
         self.found = told.get("found")
-        has_told = not isinstance(self.found, dict) or "near" in self.found
-        there = "" if has_told else f"; there is {json.dumps(self.found)}"
+        is_told = self.found is None or (isinstance(self.found, dict) and "near" in self.found)
+        there = "" if is_told else f"; there is {json.dumps(self.found)}"
         super().__init__(f"{at}{told.get('error')}{there}")
 
 

@@ -17,7 +17,7 @@ from broker_lite.client.partition_offsets import EARLIEST, LATEST, list_offsets
 from broker_lite.client.topic_partitions import MOVED, NO_LEADER, Topic, TopicPartition, find_topics
 from broker_lite.errors import BrokerError, ClientError, ErrorCode
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.control import read_end_transaction_marker
+from broker_lite.record.control import visible_batches
 from broker_lite.record.framing import CURRENT_MAGIC, walk
 from broker_lite.wire import messages
 
@@ -220,7 +220,8 @@ class Fetcher:
             batches = [
                 batch for batch in _batches(memoryview(records)) if batch.last_offset >= position
             ]
-            visible = set(map(id, self._visible(batches, fetched.aborted_transactions or ())))
+            aborted = fetched.aborted_transactions if self._read_committed else None
+            visible = set(map(id, visible_batches(batches, aborted)))
         except BrokerError as error:
             raise BadAnswer(
                 f"partition {key[0]}-{key[1]} from offset {position}: {error}"
@@ -232,26 +233,6 @@ class Fetcher:
         for batch in batches:
             if id(batch) in visible:
                 yield FetchedBatch(*key, position, batch)
-
-    def _visible(
-        self,
-        batches: Iterable[RecordBatch],
-        aborted: Iterable[messages.FetchResponse.AbortedTransaction],
-    ) -> Iterator[RecordBatch]:
-        """Leave out control batches and, with read_committed, those of aborted transactions."""
-        pending = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
-        producers: set[int] = set()
-        for batch in batches:
-            while pending and pending[-1].first_offset <= batch.last_offset:
-                producers.add(pending.pop().producer_id)
-            if batch.is_control:
-                marker = read_end_transaction_marker(batch)
-                if marker is not None and not marker.is_commit:
-                    producers.discard(batch.producer_id)
-            elif not (
-                self._read_committed and batch.is_transactional and batch.producer_id in producers
-            ):
-                yield batch
 
 
 def _batches(records: memoryview) -> Iterator[RecordBatch]:

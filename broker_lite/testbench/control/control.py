@@ -60,7 +60,9 @@ class Control:
         for each in resources:
             self._by_shape.setdefault(_shape(each.path), {})[each.method] = each
 
-    async def request(self, method: str, path: str, query: str = "", body: bytes = b"") -> Reply:
+    async def request(
+        self, method: str, path: str, query: str = "", body: bytes = b"", *, is_json: bool = False
+    ) -> Reply:
         """Carry out one request; what is wrong with it is told in the answer.
 
         Args:
@@ -68,11 +70,15 @@ class Control:
             path: with percent-encoded names.
             query: after the question mark.
             body: JSON, or octets where the resource takes them; empty for none.
+            is_json: octets come as a JSON text, too, whose UTF-8 they are.
         """
         try:
             resource, names = self._find(method, path)
             call = Call(
-                self._bench, names, _query(resource.query, query), _body(resource.body, body)
+                self._bench,
+                names,
+                _query(resource.query, query),
+                _body(resource.body, body, is_json),
             )
             value = await resource.handle(call)
         except ControlError as error:
@@ -121,9 +127,11 @@ def _query(kind: type, text: str) -> object:
     return _checked(lambda: msgspec.convert(given, kind, strict=False), "?")
 
 
-def _body(kind: object, body: bytes) -> object:
+def _body(kind: object, body: bytes, is_json: bool) -> object:
     if kind is bytes:
-        return body
+        if not is_json:
+            return body
+        return _checked(lambda: msgspec.json.decode(body or b'""', type=str).encode(), "")
     if isinstance(kind, OneOrMany):
         found = _checked(lambda: msgspec.json.decode(body or b"{}", type=dict[str, object]), "")
         assert isinstance(found, dict)

@@ -4,13 +4,25 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.testbench.control.resource import Resource
-from broker_lite.testbench.control.routes import broker_state, brokers, faults, partitions, requests
+from broker_lite.testbench.control.routes import (
+    broker_state,
+    brokers,
+    explaining,
+    faults,
+    partitions,
+    records,
+    requests,
+    topics,
+)
 
 RESOURCES: Final[Sequence[Resource]] = (
     *broker_state.RESOURCES,
     *faults.RESOURCES,
     *requests.RESOURCES,
+    *explaining.RESOURCES,
     *brokers.RESOURCES,
+    *topics.RESOURCES,
+    *records.RESOURCES,
     *partitions.RESOURCES,
 )
 """All resources, in the order of the docs."""

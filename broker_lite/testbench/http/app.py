@@ -17,6 +17,7 @@ Send = Callable[[dict[str, object]], Awaitable[None]]
 
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 _JSON: Final = "application/json"
+_LINES: Final = "application/x-ndjson"
 _OCTETS: Final = "application/octet-stream"
 _FORBIDDEN: Final = 403
 _TOO_LARGE: Final = 413
@@ -59,7 +60,7 @@ def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
         return _refusal(_FORBIDDEN, text)
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    if method != "GET" and has_body and kind not in {_JSON, _OCTETS}:
+    if method != "GET" and has_body and kind not in {_JSON, _LINES, _OCTETS}:
         return _refusal(_UNSUPPORTED, f"send a body as Content-Type: {_JSON}")
     return None
 

@@ -130,8 +130,8 @@ def refusal_text(body: object) -> str:
         return " ".join(str(body).split())
     at = f"{body['at']}: " if "at" in body else ""
     found = body.get("found")
-    has_told = not isinstance(found, dict) or "near" in found
-    there = "" if has_told else f"; there is {json.dumps(found)}"
+    is_told = found is None or (isinstance(found, dict) and "near" in found)
+    there = "" if is_told else f"; there is {json.dumps(found)}"
     return f"{at}{body.get('error', 'it is refused')}{there}"
 
 

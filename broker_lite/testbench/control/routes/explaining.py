@@ -1,0 +1,106 @@
+"""Bytes field by field, and what the broker refuses of them."""
+
+from functools import partial
+from typing import Any, Final, Literal
+
+import msgspec
+from anyio import to_thread
+
+from broker_lite.explain import CannotExplain, Explanation, explain_batch, explain_frame
+from broker_lite.explain.kinds import BATCH, api_of, guess_kind
+from broker_lite.testbench.control.resource import Call, Resource
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.facts import api_name
+from broker_lite.testbench.refusals import Refusal
+
+_BAD_REQUEST: Final = 400
+
+Fields = dict[str, Any]
+
+
+class What(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What the bytes are.
+
+    Attributes:
+        kind: left out, it is found out.
+        response: API:VERSION of a response, such as Fetch:13.
+    """
+
+    kind: Literal["request", "batch"] | None = None
+    response: str | None = None
+
+
+class RefusalView(msgspec.Struct, kw_only=True):
+    """A refused request.
+
+    Attributes:
+        id: x1 is the first; the broker's log names it.
+        at_ms: when it was refused, in ms since 1970.
+        api: the name of the API.
+        version: of the API.
+        client_id: of the request's header.
+        connection: c1 is the first that the process accepted.
+        error: the name of the first error.
+        reason: in words.
+    """
+
+    id: str
+    at_ms: int
+    api: str
+    version: int
+    client_id: str
+    connection: str
+    error: str
+    reason: str
+
+
+async def explain(call: Call) -> Fields:
+    """List the fields of a frame or a batch; mark the one that the broker refuses."""
+    what, data = call.query, call.body
+    assert isinstance(what, What)
+    assert isinstance(data, bytes)
+    try:
+        if what.response is not None:
+            return await _fields(partial(explain_frame, data, response_of=api_of(what.response)))
+        kind = what.kind or guess_kind(data)
+        return await _fields(partial(explain_batch if kind == BATCH else explain_frame, data))
+    except CannotExplain as error:
+        raise ControlError(_BAD_REQUEST, str(error)) from error
+
+
+async def list_refusals(call: Call) -> list[RefusalView]:
+    """List the last requests that were refused."""
+    return [_view(refusal) for refusal in call.bench.refusals.list()]
+
+
+async def explain_refusal(call: Call) -> Fields:
+    """List the fields of a refused request; mark the one that was refused."""
+    refusal = call.bench.refusals.get(call.path["id"])
+    fields = await _fields(partial(explain_frame, refusal.frame))
+    return {**msgspec.to_builtins(_view(refusal)), **fields}
+
+
+def _view(refusal: Refusal) -> RefusalView:
+    return RefusalView(
+        id=refusal.id,
+        at_ms=refusal.at_ms,
+        api=api_name(refusal.api_key),
+        version=refusal.version,
+        client_id=refusal.client_id,
+        connection=f"c{refusal.connection_id}",
+        error=refusal.error,
+        reason=refusal.reason,
+    )
+
+
+async def _fields(work: "partial[Explanation]") -> Fields:
+    # a large batch takes a while, for which clients must not wait
+    explanation = await to_thread.run_sync(work)
+    return dict(explanation.as_json())
+
+
+RESOURCES = (
+    Resource("POST", "/v1/explain", explain, answer=Fields, body=bytes, query=What),
+    Resource("GET", "/v1/refusals", list_refusals, answer=list[RefusalView]),
+    Resource("GET", "/v1/refusals/{id}", explain_refusal, answer=Fields),
+)

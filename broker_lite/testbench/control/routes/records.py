@@ -1,0 +1,136 @@
+"""The records of a topic, out of it and into it, as lines of JSON."""
+
+from typing import Final
+
+import msgspec
+from anyio.lowlevel import checkpoint
+
+from broker_lite.errors import SettingsError
+from broker_lite.log.log import Log
+from broker_lite.seed.writer import SeedWriter
+from broker_lite.testbench.control.resource import Call, Raw, Resource
+from broker_lite.testbench.control.routes.topics import find_topic
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.record_lines import (
+    LINES_BYTES_MAX,
+    BodyLines,
+    Wanted,
+    parse_lines,
+    read_lines,
+)
+
+LINES: Final = "application/x-ndjson"
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_RECORDS_MAX: Final = 100_000
+# Other tasks have their turn after so many records.
+_RECORDS_AT_A_TIME: Final = 500
+
+
+class RecordsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which records of a topic are read.
+
+    Attributes:
+        partition: the only one; all of them if it is left out.
+        from_offset: where to begin; at the log start if it is left out.
+        limit: at most so many lines, up to 100,000; they also end after 32 MB.
+        read_committed: without the records of open and aborted transactions.
+        offsets: whether each line tells the record's offset, too, which seed files do not have.
+    """
+
+    partition: int | None = None
+    from_offset: int | None = msgspec.field(default=None, name="from")
+    limit: int = 1000
+    read_committed: bool = False
+    offsets: bool = False
+
+
+class Written(msgspec.Struct, kw_only=True):
+    """What was written.
+
+    Attributes:
+        records: how many.
+        end_offsets: of all partitions, after that.
+    """
+
+    records: int
+    end_offsets: dict[str, int]
+
+
+async def read_records(call: Call) -> Raw:
+    """Read records as JSON lines, in the form that a seed file has."""
+    asked, cluster = call.query, call.bench.life.cluster
+    assert isinstance(asked, RecordsQuery)
+    topic = find_topic(call.bench.life, call.path["topic"])
+    if not 0 < asked.limit <= _RECORDS_MAX:
+        raise ControlError(_BAD_REQUEST, f"limit is from 1 to {_RECORDS_MAX}", "?limit")
+    if asked.partition is None:
+        if asked.from_offset is not None:
+            raise ControlError(_BAD_REQUEST, "an offset to begin at needs a partition", "?from")
+        partitions = range(topic.partition_count)
+    elif 0 <= asked.partition < topic.partition_count:
+        partitions = range(asked.partition, asked.partition + 1)
+    else:
+        has = f"topic {topic.name} has {topic.partition_count} partitions, not {asked.partition}"
+        raise ControlError(_NOT_FOUND, has)
+    lines: list[bytes] = []
+    size_bytes = 0
+    for index in partitions:
+        left = asked.limit - len(lines)
+        if left == 0 or size_bytes >= LINES_BYTES_MAX:
+            break
+        log = cluster.log(topic.name, index)
+        more = await read_lines(
+            log, Wanted(_start(log, asked.from_offset), left, asked.read_committed, asked.offsets)
+        )
+        lines += more
+        size_bytes += sum(map(len, more))
+        await checkpoint()
+    return Raw(LINES, b"".join(lines))
+
+
+def _start(log: Log, from_offset: int | None) -> int:
+    if from_offset is None:
+        return log.log_start_offset
+    if not log.log_start_offset <= from_offset <= log.log_end_offset:
+        has = f"offset {from_offset} is not in {log.log_start_offset} to {log.log_end_offset}"
+        raise ControlError(_BAD_REQUEST, has, "?from")
+    return from_offset
+
+
+async def write_records(call: Call) -> Written:
+    """Write records that come as JSON lines, in the form that a seed file has.
+
+    All lines are read before the first is written. A record that the topic refuses ends the writing
+    where it is; the records before it may have been written.
+    """
+    body, name, life = call.body, call.path["topic"], call.bench.life
+    assert isinstance(body, bytes)
+    lines = BodyLines(body)
+    writer = SeedWriter(life.cluster, life.clock, None, lambda why, at: lines.error(why, at))
+    try:
+        records = []
+        for record in parse_lines(lines, name):
+            records.append(record)
+            if len(records) % _RECORDS_AT_A_TIME == 0:
+                await checkpoint()
+        for index, record in enumerate(records, 1):
+            writer.add(record)
+            if index % _RECORDS_AT_A_TIME == 0:
+                await checkpoint()
+        writer.flush()
+    except SettingsError as error:
+        text, at = str(error), str(error).partition(":")[0]
+        raise ControlError(_BAD_REQUEST, text, at) from error
+    topic = find_topic(life, name)
+    ends = {
+        str(index): life.cluster.log(name, index).log_end_offset
+        for index in range(topic.partition_count)
+    }
+    return Written(records=writer.record_count, end_offsets=ends)
+
+
+RESOURCES = (
+    Resource("GET", "/v1/topics/{topic}/records", read_records, answer=bytes, query=RecordsQuery),
+    Resource("POST", "/v1/topics/{topic}/records", write_records, answer=Written, body=bytes),
+)

@@ -1,0 +1,247 @@
+"""Topics: what there is of them, new ones, deletion, a wait for partitions and records."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
+from broker_lite.handler.topics.create_topics import make_logs
+from broker_lite.log.files.checkpoints import format_uuid
+from broker_lite.server.life import Life
+from broker_lite.testbench.control.resource import Call, Done, Resource
+from broker_lite.testbench.errors import ControlError
+
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_CREATED_MAX: Final = 100_000
+_LISTED_MAX: Final = 10_000
+# Other tasks have their turn after the offsets of so many partitions.
+_PARTITIONS_AT_A_TIME: Final = 64
+
+
+class TopicPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which topics are listed.
+
+    Attributes:
+        after: only names behind this one.
+        limit: at most so many.
+        internal: whether topics of the broker itself are listed, too.
+    """
+
+    after: str = ""
+    limit: int = 1000
+    internal: bool = False
+
+
+class TopicSummary(msgspec.Struct, kw_only=True):
+    """A topic.
+
+    Attributes:
+        name: of it.
+        id: as Kafka prints it.
+        partitions: how many it has.
+        replication_factor: of its first partition.
+        internal: whether it is one of Kafka's own.
+        configs: those that are not default.
+    """
+
+    name: str
+    id: str
+    partitions: int
+    replication_factor: int
+    internal: bool
+    configs: dict[str, str]
+
+
+class PartitionOffsets(msgspec.Struct, kw_only=True):
+    """How far a partition goes.
+
+    Attributes:
+        partition: its number.
+        leader: the broker that leads it; -1 for none.
+        start: the log start offset.
+        end: the log end offset.
+        high_watermark: consumers see what is below it.
+        last_stable_offset: consumers of committed records see what is below it.
+        size_bytes: of all its segments.
+    """
+
+    partition: int
+    leader: int
+    start: int
+    end: int
+    high_watermark: int
+    last_stable_offset: int
+    size_bytes: int
+
+
+class TopicView(TopicSummary, kw_only=True):
+    """A topic with the offsets of its partitions."""
+
+    offsets: list[PartitionOffsets]
+
+
+class TopicWanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A new topic.
+
+    Attributes:
+        name: of it.
+        partitions: how many; the broker's default if it is left out.
+        replication_factor: of each; the broker's default if it is left out.
+        configs: by Kafka's names.
+    """
+
+    name: str
+    partitions: int = USE_DEFAULT
+    replication_factor: int = USE_DEFAULT
+    configs: dict[str, str] = {}
+
+
+class TopicWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a topic has to have, at least.
+
+    Attributes:
+        partitions: how many.
+        partition: the only one that counts for end_offset and records; all if it is left out.
+        end_offset: the high watermark of the partition, or of each.
+        records: how many offsets consumers can read, of the partition or of all together.
+        timeout_ms: how long to wait.
+    """
+
+    partitions: int = 1
+    partition: int | None = None
+    end_offset: int = 0
+    records: int = 0
+    timeout_ms: int = 30_000
+
+
+async def list_topics(call: Call) -> list[TopicSummary]:
+    """List the topics, in the order of their names."""
+    page, topics = call.query, call.bench.life.cluster.topics
+    assert isinstance(page, TopicPage)
+    if not 0 < page.limit <= _LISTED_MAX:
+        raise ControlError(_BAD_REQUEST, f"limit is from 1 to {_LISTED_MAX}", "?limit")
+    names = [
+        name
+        for name in sorted(topics)
+        if name > page.after and (page.internal or not topics[name].is_internal)
+    ]
+    return [_summary(topics[name]) for name in names[: page.limit]]
+
+
+async def get_topic(call: Call) -> TopicView:
+    """Tell the configs of a topic that are not default, and the offsets of its partitions."""
+    life = call.bench.life
+    topic = find_topic(life, call.path["topic"])
+    offsets: list[PartitionOffsets] = []
+    for first in range(0, topic.partition_count, _PARTITIONS_AT_A_TIME):
+        if first:
+            await checkpoint()
+        stop = min(first + _PARTITIONS_AT_A_TIME, topic.partition_count)
+        offsets += _offsets(life, topic, range(first, stop))
+    return _view(topic, offsets)
+
+
+async def create_topic(call: Call) -> TopicView:
+    """Create a topic, as CreateTopics does."""
+    wanted, life = call.body, call.bench.life
+    assert isinstance(wanted, TopicWanted)
+    if wanted.partitions > _CREATED_MAX:
+        raise ControlError(_BAD_REQUEST, f"at most {_CREATED_MAX} partitions", "partitions")
+    new = NewTopic(
+        wanted.name, wanted.partitions, wanted.replication_factor, (), (*wanted.configs.items(),)
+    )
+    (topic,) = life.cluster.create_topics([life.cluster.plan_topic(new)])
+    await make_logs(life.cluster, topic, 0)
+    return await get_topic(call._replace(path={"topic": wanted.name}))
+
+
+async def delete_topic(call: Call) -> Done:
+    """Delete a topic with its records, as DeleteTopics does."""
+    life = call.bench.life
+    life.cluster.delete_topics([find_topic(life, call.path["topic"])])
+    return Done()
+
+
+async def wait_for_topic(call: Call) -> TopicView:
+    """Wait until a topic is there, with so many partitions and records."""
+    wanted, bench, name = call.body, call.bench, call.path["topic"]
+    assert isinstance(wanted, TopicWait)
+
+    def look() -> TopicView:
+        topic = find_topic(bench.life, name)
+        count = topic.partition_count
+        asked = range(count) if wanted.partition is None else [wanted.partition]
+        there = [index for index in asked if 0 <= index < count]
+        return _view(topic, _offsets(bench.life, topic, there))
+
+    return await bench.waits.until(
+        look, lambda view: _is_met(view, wanted), wanted.timeout_ms, f"topic {name}"
+    )
+
+
+def _is_met(view: TopicView, wanted: TopicWait) -> bool:
+    records = sum(each.high_watermark - each.start for each in view.offsets)
+    return (
+        view.partitions >= wanted.partitions
+        and bool(view.offsets)
+        and all(each.high_watermark >= wanted.end_offset for each in view.offsets)
+        and records >= wanted.records
+    )
+
+
+def find_topic(life: Life, name: str) -> Topic:
+    """Return the topic of a name.
+
+    Raises:
+        ControlError: 404, there is none.
+    """
+    topic = life.cluster.topics.get(name)
+    if topic is None:
+        raise ControlError(_NOT_FOUND, f"there is no topic {name!r}")
+    return topic
+
+
+def _summary(topic: Topic) -> TopicSummary:
+    return TopicSummary(
+        name=topic.name,
+        id=format_uuid(topic.topic_id),
+        partitions=topic.partition_count,
+        replication_factor=len(topic.partitions[0].replicas),
+        internal=topic.is_internal,
+        configs=dict(topic.overrides),
+    )
+
+
+def _view(topic: Topic, offsets: list[PartitionOffsets]) -> TopicView:
+    return TopicView(**msgspec.structs.asdict(_summary(topic)), offsets=offsets)
+
+
+def _offsets(life: Life, topic: Topic, indexes: Iterable[int]) -> list[PartitionOffsets]:
+    found = []
+    for index in indexes:
+        log = life.cluster.log(topic.name, index)
+        found.append(
+            PartitionOffsets(
+                partition=index,
+                leader=topic.partitions[index].leader,
+                start=log.log_start_offset,
+                end=log.log_end_offset,
+                high_watermark=log.high_watermark,
+                last_stable_offset=log.last_stable_offset,
+                size_bytes=log.segments.size_bytes,
+            )
+        )
+    return found
+
+
+RESOURCES = (
+    Resource("GET", "/v1/topics", list_topics, answer=list[TopicSummary], query=TopicPage),
+    Resource("POST", "/v1/topics", create_topic, answer=TopicView, body=TopicWanted),
+    Resource("GET", "/v1/topics/{topic}", get_topic, answer=TopicView),
+    Resource("DELETE", "/v1/topics/{topic}", delete_topic),
+    Resource("POST", "/v1/topics/{topic}/wait", wait_for_topic, answer=TopicView, body=TopicWait),
+)

@@ -1,0 +1,130 @@
+"""Topics by the control API: the list, one topic, creation, deletion, waits."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from broker_lite.testing import Broker, BrokerFailed
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Broker]:
+    with Broker() as started:
+        yield started
+
+
+@pytest.fixture
+def broker(running: Broker) -> Broker:
+    for topic in asked(running, "GET", "/v1/topics"):
+        running.control("DELETE", f"/v1/topics/{topic['name']}")
+    return running
+
+
+def asked(broker: Broker, method: str, path: str, body: object = None) -> Any:
+    return broker.control(method, path, body)
+
+
+def test_a_topic_is_told_as_it_is(broker: Broker) -> None:
+    wanted = {"name": "t", "partitions": 2, "configs": {"retention.ms": "1000"}}
+    made = asked(broker, "POST", "/v1/topics", wanted)
+    broker.produce("t", "a", "b", partition=1)
+    found = asked(broker, "GET", "/v1/topics/t")
+    size_bytes = found["offsets"][1].pop("size_bytes")
+    assert size_bytes > 0
+    empty = {"start": 0, "end": 0, "high_watermark": 0, "last_stable_offset": 0, "size_bytes": 0}
+    two = {"start": 0, "end": 2, "high_watermark": 2, "last_stable_offset": 2}
+    assert found["offsets"] == [
+        {"partition": 0, "leader": 1, **empty},
+        {"partition": 1, "leader": 1, **two},
+    ]
+    assert made["offsets"][1]["end"] == 0
+    assert found["id"] == made["id"]
+    assert found["configs"] == {"retention.ms": "1000"}
+    assert (found["partitions"], found["replication_factor"], found["internal"]) == (2, 1, False)
+
+
+def test_topics_are_listed_in_pages(broker: Broker) -> None:
+    for name in ("c", "a", "b"):
+        broker.create_topic(name)
+    assert [each["name"] for each in asked(broker, "GET", "/v1/topics")] == ["a", "b", "c"]
+    page = asked(broker, "GET", "/v1/topics?limit=1&after=a")
+    assert [each["name"] for each in page] == ["b"]
+
+
+def test_topics_of_the_broker_are_listed_if_they_are_asked_for(broker: Broker) -> None:
+    broker.control("POST", "/v1/topics", {"name": "__consumer_offsets", "partitions": 1})
+    assert asked(broker, "GET", "/v1/topics") == []
+    found = asked(broker, "GET", "/v1/topics?internal=true")
+    assert [(each["name"], each["internal"]) for each in found] == [("__consumer_offsets", True)]
+
+
+def test_a_deleted_topic_is_gone(broker: Broker) -> None:
+    broker.create_topic("t")
+    broker.control("DELETE", "/v1/topics/t")
+    with pytest.raises(BrokerFailed, match="there is no topic 't'"):
+        broker.control("GET", "/v1/topics/t")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "text"),
+    [
+        ("GET", "/v1/topics/x", None, "there is no topic 'x'"),
+        ("GET", "/v1/topics?limit=0", None, "limit is from 1 to 10000"),
+        ("GET", "/v1/topics?size=1", None, "unknown field `size`"),
+        ("DELETE", "/v1/topics/x", None, "there is no topic 'x'"),
+        ("POST", "/v1/topics", {}, "missing required field `name`"),
+        ("POST", "/v1/topics", {"name": "t", "partitions": 0}, "Number of partitions"),
+        ("POST", "/v1/topics", {"name": "t", "partitions": 100_001}, "at most 100000"),
+        ("POST", "/v1/topics", {"name": "t", "replication_factor": 2}, "replication factor"),
+        ("POST", "/v1/topics", {"name": "a b"}, "Topic name is invalid"),
+        ("POST", "/v1/topics", {"name": "t", "configs": {"x": "1"}}, "x"),
+        ("POST", "/v1/topics", {"name": "t", "configs": {"retention.ms": 1}}, "Expected `str`"),
+        ("POST", "/v1/topics/t/wait", {"timeout_ms": -1}, "timeout_ms is from 0 to"),
+        ("POST", "/v1/topics/t/wait", {"timeout_ms": 0}, "topic t is not as wanted after 0 ms"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    broker: Broker, method: str, path: str, body: object, text: str
+) -> None:
+    with pytest.raises(BrokerFailed) as caught:
+        broker.control(method, path, body)
+    assert text.lower() in str(caught.value).lower()
+
+
+def test_a_topic_is_created_once(broker: Broker) -> None:
+    broker.create_topic("t")
+    with pytest.raises(BrokerFailed, match="Topic 't' already exists"):
+        broker.control("POST", "/v1/topics", {"name": "t"})
+
+
+def test_a_wait_ends_when_the_records_are_there(broker: Broker) -> None:
+    producing = threading.Timer(0.05, lambda: broker.produce("t", "a", "b", "c"))
+    producing.start()
+    found = asked(broker, "POST", "/v1/topics/t/wait", {"records": 3, "timeout_ms": 20_000})
+    assert found["offsets"][0]["high_watermark"] == 3
+    producing.join()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_met"),
+    [
+        ({"partitions": 2}, True),
+        ({"partitions": 3}, False),
+        ({"end_offset": 1}, False),
+        ({"end_offset": 2, "partition": 1}, True),
+        ({"records": 2}, True),
+        ({"records": 1, "partition": 0}, False),
+        ({"partition": 7}, False),
+    ],
+)
+def test_what_a_wait_wants(broker: Broker, wanted: dict[str, int], is_met: bool) -> None:
+    broker.create_topic("t", partitions=2)
+    broker.produce("t", "a", "b", partition=1)
+    if is_met:
+        assert asked(broker, "POST", "/v1/topics/t/wait", wanted)["partitions"] == 2
+        return
+    with pytest.raises(BrokerFailed) as caught:
+        broker.control("POST", "/v1/topics/t/wait", {**wanted, "timeout_ms": 1})
+    assert 'after 1 ms; there is {"name": "t"' in str(caught.value)
