@@ -49,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"serve the control API there [off; {_CONTROL} without a value]",
     )
     parser.add_argument(
+        "--script", metavar="FILE", help="run a script of faults and steps, *.json or *.yaml"
+    )
+    parser.add_argument(
         "--topic",
         action="append",
         metavar="NAME[:PARTITIONS[:CONFIG=VALUE,...]]",
@@ -90,6 +93,10 @@ def start(
     """
     notes = list(warnings)
     settings = load(options, _flags(options), notes, place)
+    if settings.broker_lite_script:
+        from broker_lite.testbench.scripts.files import with_script
+
+        settings = with_script(settings)
     if options.host is not None or options.port is not None:
         listeners = with_first_address(settings, options.host, options.port)
         settings = with_flag(settings, "listeners", listeners, "--host, --port")
@@ -119,6 +126,7 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
         ("broker.lite.brokers", options.brokers, "--brokers"),
         ("broker.lite.racks", options.racks, "--racks"),
         ("broker.lite.control", options.control, "--control"),
+        ("broker.lite.script", options.script, "--script"),
         ("broker.lite.log.level", options.log_level, "--log-level"),
         ("broker.lite.log.format", options.log_format, "--log-format"),
         ("log.dirs", options.data_dir and str(options.data_dir), "--data-dir"),
@@ -184,14 +192,15 @@ def _run(
 
 
 def _bench(settings: Settings) -> "Door | None":
-    """Return the test bench, if the settings ask for its API."""
-    if not settings.broker_lite_control:
+    """Return the test bench, if the settings ask for its API or have a script."""
+    if not (settings.broker_lite_control or settings.broker_lite_script):
         return None
     from broker_lite.testbench.door import Door, address_of
 
     # Containers that share a network must not fail for a port that nobody asked for.
     is_needed = settings.origin_of("broker.lite.control") != IMAGE
-    return Door(address_of(settings.broker_lite_control), is_needed=is_needed)
+    address = address_of(settings.broker_lite_control)
+    return Door(address, is_needed=is_needed, script=settings.broker_lite_script)
 
 
 def _tell_ready(on_ready: Callable[[str], None], address: str) -> None:

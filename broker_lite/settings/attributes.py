@@ -38,6 +38,7 @@ class SettingAttributes:
     broker_lite_open_files_max: int
     broker_lite_ports: str
     broker_lite_racks: str
+    broker_lite_script: str
     broker_lite_seed_file: str
     broker_lite_topics: str
     broker_lite_topics_file: str

@@ -12,6 +12,7 @@ from broker_lite.testbench.hooks import BenchHooks
 from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.refusals import Refusals
+from broker_lite.testbench.scripts.runs import Scripts
 from broker_lite.testbench.waits import Waits
 
 _UNAVAILABLE: Final = 503
@@ -25,6 +26,7 @@ class Bench:
         journal: what clients asked, and what they were answered.
         refusals: the last refused requests.
         waits: what callers wait for.
+        scripts: those that run or have run.
     """
 
     def __init__(self, seams: Seams, refusals: Refusals) -> None:
@@ -38,6 +40,7 @@ class Bench:
         self.waits = Waits()
         self.faults = Faults()
         self.journal = Journal()
+        self.scripts = Scripts(self)
         self._hooks = BenchHooks(seams, self.faults, self.journal)
         self._life: Life | None = None
         self._lives = 0
@@ -69,8 +72,9 @@ class Bench:
         self._hooks.refresh()
 
     def clear(self, *, faults: bool, journal: bool) -> None:
-        """Forget the rules, or what clients asked; what is recorded from now on stays the same."""
+        """Forget the rules with their scripts, or what clients asked; the recording goes on."""
         if faults:
+            self.scripts.clear()
             self.faults.clear()
         if journal:
             self.journal.clear()

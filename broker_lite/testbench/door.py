@@ -28,6 +28,7 @@ from broker_lite.testbench.refusals import Refusals
 if TYPE_CHECKING:
     from broker_lite.testbench.bench import Bench
     from broker_lite.testbench.control.control import Control
+    from broker_lite.testbench.scripts.prepare import Prepared
 
 logger = logging.getLogger("broker_lite.control_api")
 
@@ -63,12 +64,19 @@ class Door:
         url: where HTTP is spoken, once opened; empty if it is not.
     """
 
-    def __init__(self, address: tuple[str, int] | None = None, *, is_needed: bool = True) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int] | None = None,
+        *,
+        is_needed: bool = True,
+        script: str = "",
+    ) -> None:
         """Open nothing yet.
 
         Args:
             address: host and port for HTTP; None for none.
             is_needed: False if an address that cannot be used is only worth a warning.
+            script: the file of a script that runs from the first life on; empty for none.
         """
         self.seams = Seams()
         self._refusals = Refusals()
@@ -80,14 +88,19 @@ class Door:
         self._life: Life | None = None
         self._bench: Bench | None = None
         self._control: Control | None = None
+        self._script = script
+        self._prepared: Prepared | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self) -> None:
-        """Open the listener for HTTP, if there is an address.
+        """Read the script, if there is one, and open the listener for HTTP, if it has an address.
 
         Raises:
-            SettingsError: the address cannot be used.
+            SettingsError: the script is wrong, or the address cannot be used.
         """
+        if self._script and self._bench is None:
+            start = import_module("broker_lite.testbench.scripts.at_start")
+            self._prepared = start.read(self._script, self.control())
         if self._address is None or self._sock is not None:
             return
         host, port = self._address
@@ -116,6 +129,10 @@ class Door:
         self._life = life
         if self._bench is not None:
             self._bench.begin(life)
+        if self._prepared is not None and self._bench is not None:
+            start = import_module("broker_lite.testbench.scripts.at_start")
+            self._keep(start.run(self._prepared, self._bench, self.control()))
+            self._prepared = None
 
     def end(self) -> None:
         """Let go of a life that ends."""
@@ -125,9 +142,7 @@ class Door:
 
     def carry_out(self, line: bytes, reply: Callable[[str], None]) -> None:
         """Carry out a request that came as a line of JSON, and reply with one line, later."""
-        task = asyncio.get_running_loop().create_task(self._carry_out(line, reply))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._keep(asyncio.get_running_loop().create_task(self._carry_out(line, reply)))
 
     def close(self) -> None:
         """Close the listener, and forget requests in progress."""
@@ -148,6 +163,10 @@ class Door:
                 self._bench.begin(self._life)
             self._control = Control(self._bench, RESOURCES)
         return self._control
+
+    def _keep(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, line: bytes, reply: Callable[[str], None]) -> None:
         number: object = None

@@ -20,6 +20,7 @@ from broker_lite.server.run import serve
 from broker_lite.settings import Settings, load_settings, with_first_address, with_flag
 from broker_lite.settings.sources.broker_count import fit_brokers
 from broker_lite.testbench.door import Door, address_of
+from broker_lite.testbench.scripts.files import with_script
 from broker_lite.testing.plan import Plan
 
 logger = logging.getLogger("broker_lite.testing")
@@ -62,7 +63,9 @@ def run_broker(plan: Plan, orders: int) -> int:
             ready=lambda address: logger.info("ready on %s", address),
             durable=not plan.is_temporary,
             orders=orders,
-            bench=Door(address_of(settings.broker_lite_control)),
+            bench=Door(
+                address_of(settings.broker_lite_control), script=settings.broker_lite_script
+            ),
         )
     except (SettingsError, KafkaStorageError) as error:
         line = " ".join(str(error).split())
@@ -81,7 +84,7 @@ def plan_settings(plan: Plan) -> Settings:
     flags = {name: (text, _ORIGIN) for name, text in plan.settings.items()}
     flags["log.dirs"] = (plan.data_dir, "data_dir")
     config = Path(plan.config) if plan.config is not None else None
-    settings = fit_brokers(load_settings(config, {}, flags=flags))
+    settings = with_script(fit_brokers(load_settings(config, {}, flags=flags)))
     if plan.ports:
         settings = with_flag(settings, "broker.lite.ports", ",".join(map(str, plan.ports)), "ports")
     if plan.host is None and plan.port is None:

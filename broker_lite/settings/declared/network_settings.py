@@ -67,6 +67,14 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.script",
+        ConfigType.STRING,
+        "",
+        "File of a script of faults and steps (JSON, YAML) or of a run that is to be repeated; it "
+        "begins when clients are accepted.",
+        own=True,
+    ),
+    Setting(
         "listeners",
         ConfigType.LIST,
         "PLAINTEXT://127.0.0.1:9092",

@@ -74,13 +74,7 @@ class Control:
             is_json: octets come as a JSON text, too, whose UTF-8 they are.
         """
         try:
-            resource, names = self._find(method, path)
-            call = Call(
-                self._bench,
-                names,
-                _query(resource.query, query),
-                _body(resource.body, body, is_json),
-            )
+            resource, call = self._read(method, path, query, body, is_json)
             value = await resource.handle(call)
         except ControlError as error:
             return _refusal(error)
@@ -93,6 +87,43 @@ class Control:
         if isinstance(value, Raw):
             return Reply(_OK, value.data, value.media_type)
         return Reply(_OK, msgspec.json.encode(value), value=value)
+
+    def check(self, method: str, path: str, body: bytes) -> None:
+        """Check that a request is written well, without carrying it out.
+
+        Args:
+            method: of HTTP, in capitals.
+            path: with its query, if it has one.
+            body: JSON; empty for none.
+
+        Raises:
+            ControlError: there is no such resource, or the query or the body is wrong.
+        """
+        path, _, query = path.partition("?")
+        self._read(method, path, query, body, is_json=True)
+
+    async def carry_out(self, method: str, path: str, body: bytes) -> tuple[int, str]:
+        """Carry out a request of a script.
+
+        Args:
+            method: of HTTP, in capitals.
+            path: with its query, if it has one.
+            body: JSON; empty for none.
+
+        Returns:
+            The status, and the error in words; empty if there is none.
+        """
+        path, _, query = path.partition("?")
+        reply = await self.request(method, path, query, body, is_json=True)
+        told = reply.value if reply.status != _OK else None
+        return reply.status, str(told["error"]) if isinstance(told, dict) else ""
+
+    def _read(
+        self, method: str, path: str, query: str, body: bytes, is_json: bool
+    ) -> tuple[Resource, Call]:
+        resource, names = self._find(method, path)
+        checked = _query(resource.query, query), _body(resource.body, body, is_json)
+        return resource, Call(self._bench, names, *checked)
 
     def _find(self, method: str, path: str) -> tuple[Resource, Mapping[str, str]]:
         segments = tuple(unquote(each) for each in path.strip("/").split("/"))

@@ -27,7 +27,7 @@ class Decision(NamedTuple):
     Attributes:
         rule: its id.
         match: which one of the requests that it matched, from 1 on; a replay goes by this.
-        request: which one of all requests that rules were asked about.
+        request: which one of all requests and clients, see Faults.requests.
     """
 
     rule: str
@@ -57,7 +57,7 @@ class Faults:
         self._requests = 0
         self._waiting = Waiting()
         self._replayed: dict[str, set[int]] = {}
-        self.gate = Gate(self._took)
+        self.gate = Gate(self._kept_out)
         self.changed: Callable[[], None] = lambda: None
         self.decisions: deque[Decision] = deque(maxlen=_DECISIONS_KEPT)
 
@@ -65,6 +65,11 @@ class Faults:
     def held(self) -> int:
         """How many requests wait in faults."""
         return self._waiting.count
+
+    @property
+    def requests(self) -> int:
+        """How many requests rules were asked about, and how many clients they have kept out."""
+        return self._requests
 
     # -- for callers
 
@@ -192,6 +197,10 @@ class Faults:
         finally:
             if fault.hits < hits:  # it could not be applied, so it is not spent
                 self._settle()
+
+    def _kept_out(self, fault: Fault) -> None:
+        self._requests += 1
+        self._took(fault)
 
     def _took(self, fault: Fault) -> None:
         self.decisions.append(Decision(fault.id, fault.schedule.seen, self._requests))

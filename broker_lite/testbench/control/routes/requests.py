@@ -15,6 +15,8 @@ from broker_lite.testbench.journal.lint.run import lint
 from broker_lite.testbench.journal.match import Comparison, match
 from broker_lite.testbench.journal.reading import Detail, Summary
 from broker_lite.testbench.journal.waits import TIMEOUT_MS, wait
+from broker_lite.testbench.scripts.form import Script
+from broker_lite.testbench.scripts.sketch import sketch
 from broker_lite.testbench.selectors import Selectors
 
 _LINES: Final = 50
@@ -241,6 +243,16 @@ async def match_requests(call: Call) -> Comparison:
     return await match(call.bench.journal, expected.requests, others_ok=others, after=after)
 
 
+async def sketch_script(call: Call) -> Script:
+    """Make a script that expects the recorded requests, from a session without faults."""
+    since = call.query
+    assert isinstance(since, Since)
+    topics = call.bench.life.cluster.topics.values()
+    counts = {each.name: each.partition_count for each in topics if not each.is_internal}
+    after = reading.number_of(since.after, "?after") or 0
+    return await sketch(call.bench.journal, counts, after)
+
+
 async def get_request(call: Call) -> Detail:
     """Tell a request and its answer, decoded."""
     return reading.detail(reading.read(call.bench.journal, _number(call)))
@@ -283,6 +295,7 @@ RESOURCES = (
         "POST", "/v1/requests/wait", wait_for_requests, answer=list[Summary], body=RequestsWanted
     ),
     Resource("POST", "/v1/requests/match", match_requests, answer=Comparison, body=Expected),
+    Resource("GET", "/v1/requests/script", sketch_script, answer=Script, query=Since),
     Resource("GET", "/v1/requests/{id}", get_request, answer=Detail),
     Resource("GET", "/v1/requests/{id}/request", get_request_bytes, answer=Raw),
     Resource("GET", "/v1/requests/{id}/answer", get_answer_bytes, answer=Raw),

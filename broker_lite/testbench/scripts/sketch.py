@@ -1,0 +1,72 @@
+"""Makes a script from a recorded session: its requests become what is expected of the next one."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from broker_lite.handler.table import APIS
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.facts import api_name
+from broker_lite.testbench.journal.entry_facts import EntryFacts
+from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.scripts.form import Expectation, Script
+from broker_lite.testbench.selectors import Selectors
+
+REQUESTS_MAX: Final = 1000
+_AROUND: Final = frozenset((3, 18))
+"""Metadata and ApiVersions: clients send them when they please."""
+
+
+async def sketch(journal: Journal, topics: dict[str, int], after: int = 0) -> Script:
+    """Return a script that expects the recorded requests in their order.
+
+    Equal requests in a row are one, and more of them may come. The session has to be one without
+    faults, because what clients sent because of them is not what is expected of them.
+
+    Args:
+        journal: where the session is recorded.
+        topics: of the cluster, with their numbers of partitions.
+        after: the number of the entry after which the session begins.
+
+    Raises:
+        ControlError: a rule acted on a request (409), or there are too many requests (409).
+    """
+    expected: list[Selectors] = []
+    others = set(_AROUND)
+    used: set[str] = set()
+    names, turns = journal.topic_names(), Turns()
+    for entry in journal.entries(after):
+        facts = EntryFacts(entry, names)
+        if facts.acted:
+            text = f"{entry.id} met rule {facts.acted[0]}: a sketch is of a session without faults"
+            raise ControlError(409, text)
+        used |= facts.entities.topics
+        if entry.api_key not in _AROUND and entry.api_key in APIS:
+            wanted = _selectors(facts)
+            if expected and expected[-1] == wanted:
+                others.add(entry.api_key)
+            else:
+                expected.append(wanted)
+        if len(expected) > REQUESTS_MAX:
+            text = f"there are more than {REQUESTS_MAX} requests; say after which one to begin"
+            raise ControlError(409, text, "?after")
+        await turns.next()
+    return Script(
+        topics=[f"{name}:{topics[name]}" for name in sorted(used & topics.keys())],
+        expect=Expectation(requests=expected, others_ok=_names(sorted(others))),
+    )
+
+
+def _selectors(facts: EntryFacts) -> Selectors:
+    """Return the selectors of a request: its API, and its topic and partitions if it has one."""
+    entities = facts.entities
+    keys: list[str | int] = [facts.api]
+    if len(entities.topics) != 1:
+        return Selectors(keys=keys)
+    [topic] = entities.topics
+    partitions = sorted(entities.partitions.get(topic, ()))
+    return Selectors(keys=keys, topic=topic, partitions=partitions or None)
+
+
+def _names(keys: Sequence[int]) -> list[str | int]:
+    return [api_name(key) for key in keys]
