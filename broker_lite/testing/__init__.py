@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.forks import BrokerDied, BrokerFailed
     from broker_lite.testing.records import Record
     from broker_lite.testing.requests import Request
+    from broker_lite.testing.scripts import Script, ScriptFailed
 
 __all__ = [
     "AsyncBroker",
@@ -24,6 +25,8 @@ __all__ = [
     "FaultUnused",
     "Record",
     "Request",
+    "Script",
+    "ScriptFailed",
     "make_batch",
 ]
 
@@ -41,6 +44,8 @@ def __getattr__(name: str) -> object:
         "FaultUnused": "faults",
         "Record": "records",
         "Request": "requests",
+        "Script": "scripts",
+        "ScriptFailed": "scripts",
         "make_batch": "batches",
     }
     if name not in modules:

@@ -1,6 +1,7 @@
 """Faults, recorded requests, waits and snapshots of a broker under test."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from broker_lite.testing.forks import BrokerFailed
 if TYPE_CHECKING:
     from broker_lite.testing.faults import Fault
     from broker_lite.testing.requests import Expected, Request
+    from broker_lite.testing.scripts import Script
 
 
 class BenchCommands(Controlled):
@@ -53,6 +55,31 @@ class BenchCommands(Controlled):
             BrokerFailed: the rule is wrong; the text names the place.
         """
         return self.fault(*keys, unused_ok=unused_ok, hold=True, **rule)
+
+    def script(
+        self,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        *,
+        timeout: timedelta | None = None,
+    ) -> "Script":
+        """Run a script: `with broker.script("lost.yaml") as script:`.
+
+        Leaving the context waits until all steps are done, all rules are spent and the expected
+        requests have come. If that does not happen, it raises ScriptFailed, an AssertionError.
+
+        Args:
+            source: the path of a JSON or YAML file, or what it has as a dictionary; the record of a
+                run repeats the broker's decisions.
+            timeout: how long the end of the context waits; None for 10 seconds.
+
+        Raises:
+            BrokerFailed: the script is wrong; the text names the place.
+        """
+        __tracebackhide__ = True
+        from broker_lite.testing.scripts import SCRIPT_WAIT, Script, script_of
+
+        state = self._control("POST", "/v1/scripts", script_of(source))
+        return Script(self, state, SCRIPT_WAIT if timeout is None else timeout)
 
     def clear_faults(self) -> None:
         """Remove all rules, and let all requests go on that they hold."""

@@ -25,6 +25,11 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         type="bool",
         default=False,
     )
+    parser.addoption(
+        "--broker-lite-keep",
+        metavar="DIR",
+        help="leave the record of each script of a failed test in DIR, as TEST.brokerlite",
+    )
 
 
 def pytest_configure(config: "pytest.Config") -> None:
@@ -32,5 +37,11 @@ def pytest_configure(config: "pytest.Config") -> None:
     config.addinivalue_line(
         "markers", "broker_reset(wanted=True): whether to reset the broker before the test"
     )
+    config.addinivalue_line(
+        "markers",
+        "broker_script(file, timeout=...): a script during the test, beside the test's module",
+    )
     fixtures = import_module("broker_lite.testing.fixtures")
     config.pluginmanager.register(fixtures, "broker_lite_fixtures")
+    script_hooks = import_module("broker_lite.testing.script_hooks")
+    config.pluginmanager.register(script_hooks, "broker_lite_script_hooks")
