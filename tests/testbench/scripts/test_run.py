@@ -6,6 +6,7 @@ broker_lite.testbench.control.routes.scripts.
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.wire import messages
 from tests.support.raw_client import RawClient
 
+ROOT = Path(__file__).parents[3]
 ERROR = "NOT_LEADER_OR_FOLLOWER"
 ASK = {"keys": ["ListOffsets"], "topic": "t", "error": ERROR}
 CREATE = {"method": "POST", "path": "/v1/topics", "body": {"name": "u"}}
@@ -248,32 +250,18 @@ def test_there_is_a_bound(broker: Broker) -> None:
         start(broker)
 
 
-def test_a_producer_survives_a_lost_acknowledgement_and_a_new_leader() -> None:
-    """The broker has written the batch and says that it has not; then the leader moves."""
-    produce: dict[str, Any] = {"keys": ["Produce"], "topic": "orders"}
+def test_a_producer_survives_a_lost_acknowledgement_and_a_new_leader(tmp_path: Path) -> None:
+    """The example of the docs: a batch is written and denied, then the leader moves."""
+    page = (ROOT / "docs/use/scripts.md").read_text()
+    path = tmp_path / "lost.yaml"
+    path.write_text(page.partition("```yaml\n")[2].partition("```")[0])
     with Broker(brokers=3) as broker:
-        moved = {"method": "PATCH", "path": "/v1/topics/orders/0", "body": {"leader": 2}}
-        script = start(
-            broker,
-            brokers=3,
-            topics=["orders:1"],
-            rules=[{"id": "lost", **produce, "skip": 1, "error": "REQUEST_TIMED_OUT"}],
-            steps=[
-                {"do": {**moved, "body": {"leader": 1}}},
-                {"when": {"rule": "lost"}, "do": moved},
-            ],
-            expect={
-                "requests": [{**produce, "nodes": [node]} for node in (1, 1, 2)],
-                "others_ok": None,
-            },
-        )
-        producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
-        for number in range(5):
-            producer.produce("orders", b"%d" % number)
-            assert producer.flush(20) == 0
-        assert wait(broker, script) == {"ok": True, "is_final": True}
+        with broker.script(path) as script:
+            config = {"bootstrap.servers": broker.bootstrap, "enable.idempotence": True}
+            producer = Producer(config)
+            for number in range(5):
+                producer.produce("orders", b"%d" % number)
+                assert producer.flush(20) == 0
         values = [record.value for record in broker.records("orders")]
         assert values == [b"0", b"1", b"2", b"3", b"4"]
-        assert get(broker, script, "/log")["decisions"] == [
-            {"rule": "lost", "match": 2, "request": 2}
-        ]
+        assert script.state()["steps_done"] == 2
