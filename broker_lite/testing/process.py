@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Final
 
 from broker_lite.testing.channel import Channel, Ended
-from broker_lite.testing.forks import BrokerDied, BrokerFailed, Forks, Refused
+from broker_lite.testing.forks import BrokerDied, BrokerFailed, ControlRefused, Forks
 from broker_lite.testing.plan import Plan
 
 _END_TIMEOUT_S: Final = 10.0
@@ -109,7 +109,7 @@ class BrokerProcess:
         except TimeoutError:
             raise self._failure(f"no answer to {method} {path} in {timeout_s:g} s") from None
         if answer.status != _OK:
-            raise Refused(answer.status, answer.body)
+            raise ControlRefused(answer.status, answer.body)
         return answer.body
 
     def stop(self) -> None:

@@ -238,7 +238,7 @@ def test_the_report_of_a_failure_tells_what_was_refused(run: Run) -> None:
         [
             r"-+ broker-lite log \(broker-\d+\) -+",
             r".* WARNING broker_lite\.refusals Produce refused topic=test_too_large-\S+ partition=0"
-            r" error=MESSAGE_TOO_LARGE .* reason=the batch of 1,100,0\d\d bytes is above"
+            r" request=x1 error=MESSAGE_TOO_LARGE .* reason=the batch of 1,100,0\d\d bytes is above"
             r" max\.message\.bytes=1048588",
         ]
     )

@@ -24,9 +24,8 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    server: Server
-
     def handle_any(self) -> None:
+        assert isinstance(self.server, Server)
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         self.server.asked.append((self.command, self.path, body, self.headers["content-type"]))
         self.send_response(self.server.status)
@@ -36,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PATCH = handle_any
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_: Any) -> None:  # type: ignore[explicit-override]
         """Say nothing."""
 
 
