@@ -132,6 +132,20 @@ def test_a_partition_that_a_session_leaves_out_fails_too(bench: FaultyBroker) ->
     assert fetched(fetch(bench, (), **again)) == {1: NOT_LEADER}
 
 
+def test_a_session_tells_what_it_could_not_tell_before(bench: FaultyBroker) -> None:
+    bench.topic()
+    produce(bench, 0)
+    bench.rule(keys=["Fetch"], topic="orders", error=NOT_LEADER.name)
+    first = fetch(bench, (0, 1), session_epoch=0)
+    assert fetched(first) == {0: NOT_LEADER, 1: NOT_LEADER}
+    for epoch in (1, 2):
+        again = {"session_id": first.session_id, "session_epoch": epoch}
+        answer = fetch(bench, (), **again)
+        assert fetched(answer) == ({0: 0, 1: 0} if epoch == 1 else {0: 0})
+        by_index = {each.partition_index: each for each in answer.responses[0].partitions}
+        assert by_index[0].records
+
+
 def test_an_error_of_a_session_is_that_of_the_whole_fetch(bench: FaultyBroker) -> None:
     bench.topic()
     bench.rule(keys=["Fetch"], topic="orders", error="FETCH_SESSION_ID_NOT_FOUND")
