@@ -11,6 +11,7 @@ from broker_lite.testbench.control.routes import (
     explaining,
     faults,
     groups,
+    metrics,
     partitions,
     records,
     requests,
@@ -32,5 +33,6 @@ RESOURCES: Final[Sequence[Resource]] = (
     *transactions.RESOURCES,
     *connections.RESOURCES,
     *snapshots.RESOURCES,
+    *metrics.RESOURCES,
 )
 """All resources, in the order of the docs."""
