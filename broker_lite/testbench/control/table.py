@@ -12,6 +12,7 @@ from broker_lite.testbench.control.routes import (
     faults,
     groups,
     metrics,
+    openapi,
     partitions,
     records,
     requests,
@@ -34,5 +35,6 @@ RESOURCES: Final[Sequence[Resource]] = (
     *connections.RESOURCES,
     *snapshots.RESOURCES,
     *metrics.RESOURCES,
+    *openapi.RESOURCES,
 )
 """All resources, in the order of the docs."""

@@ -9,4 +9,4 @@ async def metrics(call: Call) -> Raw:
     return Raw(MEDIA_TYPE, render(await collect(call.bench)).encode())
 
 
-RESOURCES = (Resource("GET", "/metrics", metrics, answer=str),)
+RESOURCES = (Resource("GET", "/metrics", metrics, answer=Raw),)
