@@ -66,6 +66,11 @@ class ConnectedBroker(Broker):
         return True
 
     @property
+    def is_controlled(self) -> bool:  # type: ignore[explicit-override]
+        """True: it is driven by its control API."""
+        return True
+
+    @property
     def log(self) -> str:  # type: ignore[explicit-override]
         """Nothing: whoever started it has its log."""
         return ""
