@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from broker_lite.errors import BrokerError
 from broker_lite.testbench.errors import ControlError
 
 TIMEOUT_MS_MAX: Final = 600_000
@@ -49,6 +50,8 @@ class _Wait(Generic[Found]):
             self.found = None
             if error.status not in (_NOT_FOUND, _UNAVAILABLE) and not self.answer.done():
                 self.answer.set_exception(error)
+        except BrokerError:
+            self.found = None
         except Exception as bug:
             if not self.answer.done():
                 self.answer.set_exception(bug)
@@ -72,7 +75,8 @@ class Waits:
         """Wait until what is there is as the caller wants it.
 
         Args:
-            look: finds what is there now; 404 and 503 count as not there yet.
+            look: finds what is there now; 404, 503 and errors of the protocol count as not there
+                yet.
             is_met: whether that will do.
             timeout_ms: how long to wait at most; 0 looks once.
             what: for the error's text, such as "group g".

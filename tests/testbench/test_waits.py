@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from broker_lite.errors import NotCoordinator
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.waits import Waits
 
@@ -42,7 +43,7 @@ async def test_a_time_out_tells_what_is_there() -> None:
 
 
 async def test_what_is_not_there_yet_is_waited_for() -> None:
-    errors = [ControlError(404, "not there"), ControlError(503, "not ready")]
+    errors = [ControlError(404, "not there"), ControlError(503, "not ready"), NotCoordinator()]
 
     def look() -> int:
         if errors:

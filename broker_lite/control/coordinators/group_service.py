@@ -186,6 +186,24 @@ class Groups:
                 result.error_code = NotCoordinator.code
         return response
 
+    def rebalance(self, group_id: str) -> bool:
+        """Let a group rebalance although nothing has changed, for a test.
+
+        Returns:
+            False if there is no such group, or it has no members.
+
+        Raises:
+            NotCoordinator: the state of the group cannot be read now.
+        """
+        now_ms = self._run_due_timers()
+        partition = self._state.open_partition(group_id)
+        effects = self.coordinator.admin.rebalance(group_id, now_ms)
+        if effects is None:
+            return False
+        self._state.settle(partition, effects)
+        self._alarm.due_at(self.coordinator.timers.next_deadline_ms())
+        return True
+
     async def unreplicated(self, group_ids: Iterable[str]) -> dict[str, ErrorCode]:
         """Wait until everything that was written of groups is replicated.
 

@@ -12,6 +12,8 @@ from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
+from broker_lite.coordinator.classic.phases import prepare_rebalance
+from broker_lite.coordinator.consumer.changes import put_group_epoch
 from broker_lite.coordinator.consumer.describe import describe as describe_consumer
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.effects import Effects
@@ -132,6 +134,25 @@ class GroupAdmin:
                 described.error_message = _missing(group_id, group is not None, _CONSUMER)
             response.groups.append(described)
         return response
+
+    def rebalance(self, group_id: str, now_ms: int) -> Effects | None:
+        """Let a group rebalance although nothing has changed, for a test.
+
+        The members of a classic group have to join again, those of a consumer group get a new
+        target assignment with their next heartbeats.
+
+        Returns:
+            None if there is no such group, or it has no members.
+        """
+        group = self._registry.groups.get(group_id)
+        if group is None or is_empty(group):
+            return None
+        effects = Effects()
+        if isinstance(group, ConsumerGroup):
+            put_group_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
+        elif group.state is not ClassicGroupState.PREPARING_REBALANCE:
+            prepare_rebalance(group, effects, now_ms)
+        return effects
 
     def delete_groups(
         self, request: messages.DeleteGroupsRequest, foreign: Container[str] = ()

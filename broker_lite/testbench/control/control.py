@@ -57,7 +57,8 @@ class Control:
         self._bench = bench
         self.resources = resources
         self._by_shape: dict[tuple[str | None, ...], dict[str, Resource]] = {}
-        for each in resources:
+        # "/v1/requests/wait" comes before "/v1/requests/{id}"
+        for each in sorted(resources, key=lambda one: one.path.count("{")):
             self._by_shape.setdefault(_shape(each.path), {})[each.method] = each
 
     async def request(
@@ -95,19 +96,23 @@ class Control:
 
     def _find(self, method: str, path: str) -> tuple[Resource, Mapping[str, str]]:
         segments = tuple(unquote(each) for each in path.strip("/").split("/"))
+        allowed: list[str] = []
         for shape, by_method in self._by_shape.items():
-            if _fits(shape, segments):
-                resource = by_method.get(method)
-                if resource is None:
-                    allowed = ", ".join(by_method)
-                    raise ControlError(_NOT_ALLOWED, f"{path} has {allowed}, and no {method}")
-                holders = resource.path.strip("/").split("/")
-                names = {
-                    holder[1:-1]: segment
-                    for holder, segment in zip(holders, segments, strict=True)
-                    if holder.startswith("{")
-                }
-                return resource, names
+            if not _fits(shape, segments):
+                continue
+            resource = by_method.get(method)
+            if resource is None:
+                allowed += by_method
+                continue
+            holders = resource.path.strip("/").split("/")
+            names = {
+                holder[1:-1]: segment
+                for holder, segment in zip(holders, segments, strict=True)
+                if holder.startswith("{")
+            }
+            return resource, names
+        if allowed:
+            raise ControlError(_NOT_ALLOWED, f"{path} has {', '.join(allowed)}, and no {method}")
         raise ControlError(_NOT_FOUND, f"there is no {path}; GET /v1 lists what there is")
 
 

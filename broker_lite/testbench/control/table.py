@@ -7,12 +7,15 @@ from broker_lite.testbench.control.resource import Resource
 from broker_lite.testbench.control.routes import (
     broker_state,
     brokers,
+    connections,
     explaining,
     faults,
+    groups,
     partitions,
     records,
     requests,
     topics,
+    transactions,
 )
 
 RESOURCES: Final[Sequence[Resource]] = (
@@ -24,5 +27,8 @@ RESOURCES: Final[Sequence[Resource]] = (
     *topics.RESOURCES,
     *records.RESOURCES,
     *partitions.RESOURCES,
+    *groups.RESOURCES,
+    *transactions.RESOURCES,
+    *connections.RESOURCES,
 )
 """All resources, in the order of the docs."""

@@ -5,7 +5,7 @@ are added to its answer. Of a request that reads, the handler's answer is change
 told though the work was done (`applied`), the handler does all of it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
@@ -66,9 +66,7 @@ class Failing:
         self._facts = facts
         self._request = facts.request
         self._text = text
-        self._names: Mapping[bytes, str] = {
-            topic_id: topic.name for topic_id, topic in facts.context.cluster.topics_by_id.items()
-        }
+        self._name_of = facts.topic_name
 
     async def answer(self, run: Run) -> Parts | None:
         """Answer the request.
@@ -106,23 +104,31 @@ class Failing:
         layout = kind.layout(self._request.api_version)
         if layout is None:
             return []
-        names_topics = self._matcher.names_topics and not self._rule.top_level
+        chosen = self._chosen()
         return [
             row
             for row in ROWS.get(self._request.api_key, ())
             for first in [row.levels[0].request]
             for outer in [next(level.response for level in row.levels if level.response)]
-            if not (row.needs_topics and not names_topics)
-            and not (row.unless_topics and names_topics)
+            if (not row.needs or row.needs in chosen)
+            and row.unless not in chosen
             and (not first or has_field(layout, kind.name, first))
             and empty.has(empty.body, outer)
         ]
+
+    def _chosen(self) -> set[str]:
+        """Return what the rule chooses only some of."""
+        if self._rule.top_level:
+            return set()
+        matcher = self._matcher
+        of_each = {"topics": matcher.names_topics, "partitions": matcher.names_partitions}
+        return {name for name, is_chosen in of_each.items() if is_chosen}
 
     def _is_whole(self, empty: Answer, rows: list[Row]) -> bool:
         """True if the error is that of the whole answer."""
         has_top = empty.has(empty.body, _ERROR)
         if self._rule.top_level or self._code in OF_THE_WHOLE:
-            if not has_top and not any(row.unless_topics for row in rows):
+            if not has_top and not any(row.unless == "topics" for row in rows):
                 version = self._request.api_version
                 raise CannotApply(f"version {version} of the answer has no error of the whole")
             return has_top
@@ -177,7 +183,7 @@ class Failing:
         kept = []
         for position, element in enumerate(elements):
             key = _key(element, level.request_keys)
-            named = level.named(above, key, self._names)
+            named = level.named(above, key, self._name_of)
             if rest:
                 before = len(taken)
                 self._take(row, element, rest, named, (*keys, key), taken)
@@ -234,7 +240,7 @@ class Failing:
         changed = 0
         for position, element in enumerate(elements):
             key = _key(element, level.response_keys)
-            named = level.named(above, key, self._names)
+            named = level.named(above, key, self._name_of)
             if rest:
                 changed += self._change_in(answer, row, element, rest, named)
             elif self._matcher.chooses(named):
@@ -251,7 +257,7 @@ class Failing:
         elements = getattr(answer.body, level.response)
         changed = 0
         for position, each in enumerate(wanted[: len(elements)]):
-            named = level.named(Named(), _key(each, level.request_keys), self._names)
+            named = level.named(Named(), _key(each, level.request_keys), self._name_of)
             if self._matcher.chooses(named):
                 elements[position] = type(elements[position])()
                 self._fail(answer, row, elements[position])
@@ -264,7 +270,7 @@ class Failing:
         added = 0
         for topic, number in session_partitions(self._facts):
             key: Key = (topic, b"") if isinstance(topic, str) else ("", topic)
-            named = topics.named(Named(partition=number), key, self._names)
+            named = topics.named(Named(partition=number), key, self._name_of)
             if not self._matcher.chooses(named):
                 continue
             owner = _find(answer.body, topics, key) or _append(answer, answer.body, topics, key)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from time import monotonic_ns, time
 from typing import Final
 
-from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.handler.context import (
     CloseConnection,
     Handler,
@@ -39,6 +38,7 @@ from broker_lite.testbench.journal.keeping import (
     keep_long_request,
     session_of,
 )
+from broker_lite.testbench.journal.topic_names import TopicNames
 from broker_lite.wire.schema import catalog_by_api
 
 Watcher = Callable[[Entry], object]
@@ -49,7 +49,7 @@ _SHARE_MAX: Final = 4
 _FILE_SHARE_MAX: Final = 8
 _FETCH: Final = 1
 _DELETE_TOPICS: Final = 20
-_NAMES_MAX: Final = 100_000
+_API_VERSIONS: Final = 18
 
 
 class Journal:
@@ -79,8 +79,7 @@ class Journal:
         self._copied = HEADERS_BYTES
         self._read_from_files = 0
         self._rules: dict[int, str] = {}
-        self._cluster: Cluster | None = None
-        self._names: dict[bytes, str] = {}
+        self._names = TopicNames()
 
     # -- settings
 
@@ -158,17 +157,13 @@ class Journal:
             raise ControlError(404, f"r{number} is no longer kept" if gone else f"no r{number} yet")
         return self._entries[number - self._first_kept]
 
-    def topic_names(self) -> dict[bytes, str]:
+    def topic_names(self) -> TopicNames:
         """Return the names of topics by id: those that exist, and those that were deleted."""
-        if self._cluster is not None:
-            self._remember(self._cluster)
         return self._names
 
     def end_life(self) -> None:
         """Let go of the cluster, because a reset replaces it; the names of its topics are kept."""
-        if self._cluster is not None:
-            self._remember(self._cluster)
-            self._cluster = None
+        self._names.change(None)
 
     # -- recording
 
@@ -199,6 +194,8 @@ class Journal:
         except BaseException as error:
             self._end(entry, _how(error))
             raise
+        if entry.api_key == _API_VERSIONS:  # its handler has taken it down
+            entry.software = context.software
         # the usual case by itself, because this runs for every request
         if parts is not None and len(parts) == 1 and type(body := parts[0]) is bytes:
             size_bytes = len(body)
@@ -244,8 +241,10 @@ class Journal:
             self._bytes += ENTRY_BYTES + len(frame)
         else:
             self._bytes += entry.kept_bytes
-        if context.cluster is not self._cluster or api_key == _DELETE_TOPICS:
-            self._follow_life(context.cluster)
+        if len(self._entries) > self._keep or self._bytes > self._keep_bytes:
+            self._drop_oldest()
+        if context.cluster is not self._names.cluster or api_key == _DELETE_TOPICS:
+            self._names.change(context.cluster)
         if self._rules:  # of a request before, whose hook was not the journal's
             self._rules.pop(context.connection_id, None)
         if self.arrivals:
@@ -257,7 +256,7 @@ class Journal:
         entry.ended = ended
         if entry.number >= self._first_kept:
             self._bytes += len(entry.body)
-            if self._bytes > self._keep_bytes or len(self._entries) > self._keep:
+            if self._bytes > self._keep_bytes:
                 self._drop_oldest()
         if self._rules:
             entry.rule = self._rules.pop(entry.connection_id, "")
@@ -282,18 +281,6 @@ class Journal:
             self._first_kept = oldest.number + 1
             self._bytes -= oldest.kept_bytes
             self.dropped += 1
-
-    def _follow_life(self, cluster: Cluster) -> None:
-        """Remember the names of topics before they are gone."""
-        if self._cluster is not None:
-            self._remember(self._cluster)
-        self._cluster = cluster
-
-    def _remember(self, cluster: Cluster) -> None:
-        names = self._names
-        if len(names) > _NAMES_MAX:
-            names.clear()
-        names.update({topic_id: topic.name for topic_id, topic in cluster.topics_by_id.items()})
 
 
 def keys_of(recording: Recording) -> frozenset[int]:

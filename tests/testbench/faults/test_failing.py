@@ -152,6 +152,63 @@ def test_topics_of_metadata(version: int, bench: FaultyBroker) -> None:
     assert answer.brokers
 
 
+@pytest.mark.parametrize("version", [1, 12])
+def test_a_partition_of_metadata(version: int, bench: FaultyBroker) -> None:
+    topic_id = bench.topic()
+    bench.rule(keys=["Metadata"], topic="orders", partitions=[1, 7], error="LEADER_NOT_AVAILABLE")
+    kind = messages.MetadataRequest
+    wanted = kind.MetadataRequestTopic(name="orders")
+    if version == 12:
+        wanted = kind.MetadataRequestTopic(topic_id=topic_id, name=None)
+    [topic] = bench.call("Metadata", version, topics=[wanted]).topics
+    assert (topic.error_code, topic.name) == (0, "orders")
+    assert [(each.error_code, each.leader_id) for each in topic.partitions] == [
+        (0, 1),
+        (ErrorCode.LEADER_NOT_AVAILABLE, -1),
+        (0, 1),
+    ]
+
+
+def test_users_and_quotas_have_names(bench: FaultyBroker) -> None:
+    bench.rule(keys=["AlterClientQuotas"], resource="u2", error="POLICY_VIOLATION")
+    kind = messages.AlterClientQuotasRequest
+    entries = [
+        kind.EntryData(
+            entity=[kind.EntityData(entity_type="user", entity_name=name)],
+            ops=[kind.OpData(key="producer_byte_rate", value=1.0)],
+        )
+        for name in (None, "u1", "u2")
+    ]
+    answer = bench.call("AlterClientQuotas", 1, entries=entries)
+    failed = [each for each in answer.entries if each.error_code == ErrorCode.POLICY_VIOLATION]
+    assert [part.entity_name for each in failed for part in each.entity] == ["u2"]
+    bench.rule(keys=["DescribeUserScramCredentials"], resource="u2", error="POLICY_VIOLATION")
+    users = messages.DescribeUserScramCredentialsRequest
+    wanted = [users.UserName(name=name) for name in ("u1", "u2")]
+    answer = bench.call("DescribeUserScramCredentials", 0, users=wanted)
+    codes = {each.user: each.error_code for each in answer.results}
+    assert codes["u2"] == ErrorCode.POLICY_VIOLATION != codes["u1"]
+
+
+def test_a_large_request(bench: FaultyBroker) -> None:
+    kind = messages.CreateTopicsRequest
+    topics = [
+        kind.CreatableTopic(name=f"a-topic-{number:04}", num_partitions=1, replication_factor=1)
+        for number in range(600)
+    ]
+    bench.rule(keys=["CreateTopics"], topic="a-topic-0007", error="POLICY_VIOLATION")
+    answer = bench.call("CreateTopics", 5, topics=topics, timeout_ms=1000)
+    codes = {each.name: each.error_code for each in answer.topics}
+    assert codes.pop("a-topic-0007") == ErrorCode.POLICY_VIOLATION
+    assert set(codes.values()) == {0}
+    assert len(codes) == 599 == len(bench.broker.cluster.topics) - 1
+    wanted = [messages.MetadataRequest.MetadataRequestTopic(name=each.name) for each in topics]
+    bench.rule(keys=["Metadata"], topic="a-topic-0008", error="LEADER_NOT_AVAILABLE")
+    answer = bench.call("Metadata", 9, topics=wanted, allow_auto_topic_creation=False)
+    failed = {each.name for each in answer.topics if each.error_code == 5}
+    assert failed == {"a-topic-0008"}
+
+
 @pytest.mark.parametrize("version", [0, 3, 6])
 def test_find_coordinator(version: int, bench: FaultyBroker) -> None:
     bench.rule(keys=["FindCoordinator"], group="g", error="COORDINATOR_NOT_AVAILABLE")
@@ -303,7 +360,7 @@ def test_the_rows_name_what_the_schema_has() -> None:
     for key, rows in ROWS.items():
         request, response = messages.by_api(key)
         for row in rows:
-            names = request.name, response.name
+            names: tuple[str, str] = (request.name, response.name)
             for level in row.levels:
                 names = _below(names, level, request.structs, response.structs)
             assert row.error in {field.attribute for field in response.structs[names[1]]}

@@ -5,13 +5,17 @@ broker_lite.testbench.journal.skeleton.
 """
 
 import asyncio
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
 from broker_lite.log.files.open_file import FileSlice
@@ -215,7 +219,7 @@ def test_the_skeleton_of_many_partitions_and_batches(version: int) -> None:
     entry = Client(recording()).send(PRODUCE, body, version, produced())
     facts = EntryFacts(entry, {b"i" * 16: "t"})
     assert facts.decoded is not None
-    assert facts.decoded.missing == "not all partitions were kept"
+    assert facts.decoded.missing == "not all partitions and batches were kept"
     assert facts.entities.partitions == {"t": set(range(PARTITIONS_MAX))}
     assert facts.entities.transactional_ids == {"x"}
     assert facts.record_count == BATCHES_MAX // 2 * 5
@@ -239,6 +243,18 @@ def test_a_long_produce_that_cannot_be_decoded() -> None:
     entry = Client(recording()).send(PRODUCE, b"\xff" * 10_000, 9, CloseConnection("no"))
     assert entry.skeleton is None
     assert EntryFacts(entry).entities.topics == set()
+
+
+@pytest.mark.parametrize(("count", "is_whole"), [(1000, True), (3000, False)])
+def test_a_long_fetch_is_kept_whole_if_it_is_not_too_long(count: int, is_whole: bool) -> None:
+    kind = messages.FetchRequest
+    partitions = [kind.FetchPartition(partition=number) for number in range(count)]
+    body = kind(topics=[kind.FetchTopic(topic="t", partitions=partitions)], max_bytes=1)
+    entry = Client(recording()).send(kind, body, 11)
+    found = EntryFacts(entry).entities.partitions["t"]
+    assert entry.has_whole_request == is_whole
+    assert (found == set(range(count))) == is_whole
+    assert found > set(range(100))
 
 
 def test_file_slices_count_by_their_size(tmp_path: Path) -> None:
@@ -298,12 +314,23 @@ def test_names_of_topics_are_remembered() -> None:
     assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
     client.context.cluster = SimpleNamespace(topics_by_id={b"n" * 16: SimpleNamespace(name="new")})
     heartbeat(client)
-    assert sorted(journal.topic_names().values()) == ["by-id", "new"]
-    client.context.cluster.topics_by_id = {b"m" * 16: SimpleNamespace(name="gone soon")}
-    client.send(messages.DeleteTopicsRequest, messages.DeleteTopicsRequest(), 6)
-    client.context.cluster.topics_by_id = {}
+    assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
+    assert journal.topic_names().get(b"n" * 16) == "new"
     journal.end_life()
-    assert sorted(journal.topic_names().values()) == ["by-id", "gone soon", "new"]
+    assert journal.topic_names().get(b"n" * 16) == "new"
+
+
+def test_the_client_software_is_that_of_the_request_that_tells_it() -> None:
+    client = Client(recording())
+
+    async def handle(context: Any, request: Any) -> list[bytes]:
+        context.software = "lib 1"
+        return [b""]
+
+    versions = messages.ApiVersionsRequest
+    request = client.request(versions, versions(client_software_name="lib"), 3)
+    run(client.journal.hook_part(client.context, request, handle))
+    assert client.journal.entry(1).software == "lib 1"
 
 
 @pytest.mark.parametrize("version", [4, 7, 12, 13, 15, 18])
@@ -373,3 +400,59 @@ def test_a_request_of_its_facts_and_of_its_entry_are_the_same() -> None:
     for name in ("api", "version", "node_id", "listener", "client_id", "software", "connection"):
         assert getattr(live, name) == getattr(kept, name)
     assert vars(live.entities) == vars(kept.entities)
+
+
+class Pause:
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+def pausing(size: int) -> Any:
+    """A handler that waits once, then answers, or does not, or fails."""
+
+    async def handle(context: Any, request: Any) -> Any:
+        await Pause()
+        if size % 5 == 0:
+            raise CloseConnection("no")
+        return [bytes(size)] if size % 3 else None
+
+    return handle
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["begin", "end", "end", "clear", "bound"]),
+        st.integers(0, 9),
+        st.integers(0, 6000),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS, st.sampled_from(["headers", "bodies"]))
+def test_bounds_hold_with_requests_that_end_in_any_order(steps: Any, level: str) -> None:
+    journal = recording(level, keep=5)
+    client = Client(journal)
+    running: list[Any] = []
+    count = 0
+    for step, number, size in steps:
+        if step == "begin":
+            request = client.request(PRODUCE, produce(batch(content=bytes(size))), 9)
+            coroutine = journal.hook_part(client.context, request, pausing(size))
+            coroutine.send(None)
+            running.append(coroutine)
+            count += 1
+        elif step == "end" and running:
+            with contextlib.suppress(CloseConnection):
+                run(running.pop(number % len(running)))
+        elif step == "clear":
+            journal.clear()
+        elif step == "bound":
+            journal.configure(Recording(recording=level, keep=number + 1))
+        entries = journal.entries()
+        assert journal.kept_bytes == sum(entry.kept_bytes for entry in entries)
+        assert len(journal) <= journal.recording.keep
+        assert journal.last == count
+        assert [entry.number for entry in entries] == list(range(journal.first, count + 1))
+    for coroutine in running:
+        coroutine.close()

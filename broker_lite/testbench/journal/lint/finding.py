@@ -40,7 +40,7 @@ class Finding(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule says of each of its findings; {} in `what` is how often it was seen."""
+    """What a rule says of each of its findings."""
 
     rule: str
     severity: Severity
@@ -98,7 +98,7 @@ class Seen:
                     client=name,
                     count=count,
                     requests=self._examples[name],
-                    what=about.what.format(count),
+                    what=about.what,
                     why=about.why,
                     fix=about.fix,
                 )

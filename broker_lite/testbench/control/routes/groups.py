@@ -1,0 +1,228 @@
+"""Groups: members, offsets and lag; waits; rebalances, kicks and new offsets."""
+
+from typing import Final, Literal, cast
+
+import msgspec
+
+from broker_lite.coordinator.effects import Caller
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.server.life import Life
+from broker_lite.testbench.control.resource import Call, Resource
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.group_views import (
+    GroupSummary,
+    GroupView,
+    group_of,
+    summary_of,
+    view_of,
+)
+from broker_lite.wire import messages
+
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+_LISTED_MAX: Final = 10_000
+# the last version of OffsetCommit that names topics
+_COMMIT_BY_NAME: Final = 9
+_LEAVE_WITH_REASON: Final = 5
+_OFFSET_MAX: Final = 2**63 - 1
+
+State = Literal[
+    "Empty",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Assigning",
+    "Reconciling",
+    "Dead",
+]
+
+
+class GroupPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which groups are listed.
+
+    Attributes:
+        after: only ids behind this one.
+        limit: at most so many.
+    """
+
+    after: str = ""
+    limit: int = 1000
+
+
+class GroupWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a group has to be like; what is left out may be anything.
+
+    Attributes:
+        state: in Kafka's words; Dead for a group that is not there.
+        members: how many it has.
+        assigned: how many partitions its members have together.
+        lag: at most so many records are left, of all its partitions together.
+        timeout_ms: how long to wait.
+    """
+
+    state: State | None = None
+    members: int | None = None
+    assigned: int | None = None
+    lag: int | None = None
+    timeout_ms: int = 30_000
+
+
+async def list_groups(call: Call) -> list[GroupSummary]:
+    """List the groups, in the order of their ids."""
+    page, life = call.query, call.bench.life
+    assert isinstance(page, GroupPage)
+    if not 0 < page.limit <= _LISTED_MAX:
+        raise ControlError(_BAD_REQUEST, f"limit is from 1 to {_LISTED_MAX}", "?limit")
+    service = life.coordinators.groups
+    if not service.topic.exists:
+        return []
+    for node_id in life.cluster.node_ids:
+        service.check_all_loaded(node_id)
+    groups = service.coordinator.registry.groups
+    ids = [group_id for group_id in sorted(groups) if group_id > page.after][: page.limit]
+    return [summary_of(life, groups[group_id]) for group_id in ids]
+
+
+async def get_group(call: Call) -> GroupView:
+    """Tell the members, assignments, committed offsets and lag of a group."""
+    return _known(call.bench.life, call.path["group"])
+
+
+async def wait_for_group(call: Call) -> GroupView:
+    """Wait until a group is in a state, has so many members or partitions, or has caught up."""
+    wanted, bench, group_id = call.body, call.bench, call.path["group"]
+    assert isinstance(wanted, GroupWait)
+    return await bench.waits.until(
+        lambda: view_of(bench.life, group_id),
+        lambda view: _is_met(view, wanted),
+        wanted.timeout_ms,
+        f"group {group_id}",
+    )
+
+
+def _is_met(view: GroupView, wanted: GroupWait) -> bool:
+    return (
+        wanted.state in (None, view.state)
+        and wanted.members in (None, len(view.members))
+        and wanted.assigned in (None, view.assigned)
+        and (wanted.lag is None or view.lag <= wanted.lag)
+    )
+
+
+async def rebalance(call: Call) -> GroupView:
+    """Let a group rebalance although nothing has changed; returns when that has begun."""
+    life, group_id = call.bench.life, call.path["group"]
+    _known(life, group_id)
+    if not life.coordinators.groups.rebalance(group_id):
+        raise ControlError(_CONFLICT, f"group {group_id} has no members")
+    return view_of(life, group_id)
+
+
+async def kick(call: Call) -> GroupView:
+    """Remove a member by its member id or instance id; its client is told, and may join again."""
+    life, group_id, name = call.bench.life, call.path["group"], call.path["member"]
+    view = _known(life, group_id)
+    for member in view.members:
+        if name in (member.id, member.instance_id):
+            break
+    else:
+        ids = ", ".join(each.id for each in view.members) or "no members"
+        text = f"group {group_id} has no member {name!r}; there are {ids}"
+        raise ControlError(_NOT_FOUND, text)
+    service = life.coordinators.groups
+    identity = messages.LeaveGroupRequest.MemberIdentity(
+        member_id=member.id,
+        group_instance_id=member.instance_id,
+        reason="removed by the control API",
+    )
+    request = messages.LeaveGroupRequest(group_id=group_id, members=[identity])
+    caller = Caller(_LEAVE_WITH_REASON, "", "", None)
+    answer = cast(
+        "messages.LeaveGroupResponse",
+        await service.ask(service.coordinator.members.leave, group_id, request, caller),
+    )
+    code = ErrorCode(answer.error_code or answer.members[0].error_code)
+    if code:
+        raise ControlError(_CONFLICT, f"member {name} of group {group_id}: {code.name}")
+    return view_of(life, group_id)
+
+
+async def set_offsets(call: Call) -> GroupView:
+    """Commit offsets for a group without members: topic, then partition, then offset."""
+    given, life, group_id = call.body, call.bench.life, call.path["group"]
+    assert isinstance(given, dict)
+    service = life.coordinators.groups
+    service.topic.ensure()
+    group = group_of(life, group_id)
+    if group is not None and group.roster.members:
+        text = f"group {group_id} has {len(group.roster.members)} members; it has to be empty"
+        raise ControlError(_CONFLICT, text)
+    for topic, offsets in given.items():
+        _check_offsets(life, topic, offsets)
+    make = messages.OffsetCommitRequest
+    request = make(
+        group_id=group_id,
+        generation_id_or_member_epoch=-1,
+        topics=[
+            make.OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[
+                    make.OffsetCommitRequestPartition(
+                        partition_index=index, committed_offset=offset, committed_leader_epoch=-1
+                    )
+                    for index, offset in offsets.items()
+                ],
+            )
+            for topic, offsets in given.items()
+        ],
+    )
+    caller = Caller(_COMMIT_BY_NAME, "", "", None)
+    answer = cast(
+        "messages.OffsetCommitResponse",
+        await service.ask(service.coordinator.commits.commit, group_id, request, caller),
+    )
+    for told in answer.topics:
+        for each in told.partitions:
+            if each.error_code:
+                text = f"{told.name}-{each.partition_index}: {ErrorCode(each.error_code).name}"
+                raise ControlError(_CONFLICT, text)
+    return view_of(life, group_id)
+
+
+def _check_offsets(life: Life, name: str, offsets: dict[int, int]) -> None:
+    topic = life.cluster.topics.get(name)
+    if topic is None:
+        raise ControlError(_NOT_FOUND, f"there is no topic {name!r}", name)
+    for index, offset in offsets.items():
+        if not 0 <= index < topic.partition_count:
+            has = f"topic {name} has {topic.partition_count} partitions, not {index}"
+            raise ControlError(_NOT_FOUND, has, f"{name}.{index}")
+        if not 0 <= offset <= _OFFSET_MAX:
+            raise ControlError(_BAD_REQUEST, f"{offset} is no offset", f"{name}.{index}")
+
+
+def _known(life: Life, group_id: str) -> GroupView:
+    try:
+        group = group_of(life, group_id)
+    except BrokerError as error:
+        raise ControlError(_CONFLICT, f"group {group_id}: {error.code.name}") from error
+    if group is None:
+        raise ControlError(_NOT_FOUND, f"there is no group {group_id!r}")
+    return view_of(life, group_id)
+
+
+RESOURCES = (
+    Resource("GET", "/v1/groups", list_groups, answer=list[GroupSummary], query=GroupPage),
+    Resource("GET", "/v1/groups/{group}", get_group, answer=GroupView),
+    Resource("POST", "/v1/groups/{group}/wait", wait_for_group, answer=GroupView, body=GroupWait),
+    Resource("POST", "/v1/groups/{group}/rebalance", rebalance, answer=GroupView),
+    Resource("DELETE", "/v1/groups/{group}/members/{member}", kick, answer=GroupView),
+    Resource(
+        "PUT",
+        "/v1/groups/{group}/offsets",
+        set_offsets,
+        answer=GroupView,
+        body=dict[str, dict[int, int]],
+    ),
+)

@@ -1,0 +1,222 @@
+"""A group as the control API tells it: members, assignments, committed offsets, lag."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.classic.member import ClassicGroupState
+from broker_lite.coordinator.consumer.describe import describe
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assignment
+from broker_lite.coordinator.registry import Group
+from broker_lite.errors import BrokerError
+from broker_lite.server.life import Life
+from broker_lite.wire import DecodeError
+
+_DEAD: Final = "Dead"
+_CLASSIC: Final = "classic"
+_CONSUMER: Final = "consumer"
+
+Assigned = dict[str, list[int]]
+"""Partitions by topic."""
+
+
+class MemberView(msgspec.Struct, kw_only=True):
+    """A member of a group.
+
+    Attributes:
+        id: the member id.
+        instance_id: of a static member.
+        client_id: as the client told it.
+        host: the client's address.
+        epoch: of the member; the generation of a classic group.
+        assigned: the partitions that it has; none while a classic group is not stable.
+    """
+
+    id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    epoch: int
+    assigned: Assigned
+
+
+class OffsetView(msgspec.Struct, kw_only=True):
+    """How far a group is in a partition.
+
+    Attributes:
+        committed: the offset, None if there is none.
+        end: the high watermark.
+        lag: what is left; all that is there if nothing is committed.
+        metadata: the client's text.
+    """
+
+    committed: int | None
+    end: int
+    lag: int
+    metadata: str
+
+
+class GroupSummary(msgspec.Struct, kw_only=True):
+    """A group.
+
+    Attributes:
+        group: its id.
+        type: classic or consumer.
+        protocol_type: what kind of group it is; "consumer" for consumers.
+        state: in Kafka's words; Dead if there is no such group.
+        coordinator: the broker; -1 for none.
+        epoch: of the group; the generation of a classic group.
+    """
+
+    group: str
+    type: str
+    protocol_type: str
+    state: str
+    coordinator: int
+    epoch: int
+
+
+class GroupView(GroupSummary, kw_only=True):
+    """A group with its members and offsets.
+
+    Attributes:
+        members: in the order in which they joined.
+        assigned: how many partitions all members have together.
+        lag: of all partitions together that are assigned or have a commit.
+        offsets: by topic, then by partition.
+    """
+
+    members: list[MemberView]
+    assigned: int
+    lag: int
+    offsets: dict[str, dict[str, OffsetView]]
+
+
+def summary_of(life: Life, group: Group) -> GroupSummary:
+    """Return what a list of groups tells of one."""
+    topic = life.coordinators.groups.topic
+    is_consumer = isinstance(group, ConsumerGroup)
+    return GroupSummary(
+        group=group.group_id,
+        type=_CONSUMER if is_consumer else _CLASSIC,
+        protocol_type=PROTOCOL_TYPE if is_consumer else group.protocol_type or "",
+        state=str(group.state.value),
+        coordinator=topic.leader(topic.partition_of(group.group_id)),
+        epoch=group.group_epoch if isinstance(group, ConsumerGroup) else group.rebalance.generation,
+    )
+
+
+def group_of(life: Life, group_id: str) -> Group | None:
+    """Return a group; None if there is none.
+
+    Raises:
+        NotCoordinator: its state cannot be read now.
+    """
+    groups = life.coordinators.groups
+    if not groups.topic.exists:
+        return None
+    groups.check_loaded([group_id])
+    return groups.coordinator.registry.groups.get(group_id)
+
+
+def view_of(life: Life, group_id: str) -> GroupView:
+    """Return a group as it is now; one that does not exist is Dead.
+
+    Raises:
+        NotCoordinator: its state cannot be read now.
+    """
+    group = group_of(life, group_id)
+    if group is None:
+        return GroupView(
+            group=group_id,
+            type="",
+            protocol_type="",
+            state=_DEAD,
+            coordinator=-1,
+            epoch=0,
+            members=[],
+            assigned=0,
+            lag=0,
+            offsets={},
+        )
+    members = _consumers(group) if isinstance(group, ConsumerGroup) else _classic(group)
+    offsets = _offsets(life, group_id, members)
+    return GroupView(
+        **msgspec.structs.asdict(summary_of(life, group)),
+        members=members,
+        assigned=sum(len(some) for each in members for some in each.assigned.values()),
+        lag=sum(each.lag for some in offsets.values() for each in some.values()),
+        offsets=offsets,
+    )
+
+
+def _classic(group: ClassicGroup) -> list[MemberView]:
+    is_stable = group.state is ClassicGroupState.STABLE and group.protocol_type == PROTOCOL_TYPE
+    return [
+        MemberView(
+            id=member.member_id,
+            instance_id=member.instance_id,
+            client_id=member.client_id,
+            host=member.client_host.lstrip("/"),
+            epoch=group.rebalance.generation,
+            assigned=_parsed(member.assignment) if is_stable else {},
+        )
+        for member in group.roster.members.values()
+    ]
+
+
+def _parsed(assignment: bytes) -> Assigned:
+    try:
+        return {topic: sorted(some) for topic, some in parse_assignment(assignment)[0].items()}
+    except DecodeError:
+        return {}
+
+
+def _consumers(group: ConsumerGroup) -> list[MemberView]:
+    return [
+        MemberView(
+            id=member.member_id,
+            instance_id=member.instance_id,
+            client_id=member.client_id,
+            host=member.client_host.lstrip("/"),
+            epoch=member.member_epoch,
+            assigned={
+                each.topic_name: each.partitions for each in member.assignment.topic_partitions
+            },
+        )
+        for member in describe(group).members
+    ]
+
+
+def _offsets(
+    life: Life, group_id: str, members: Iterable[MemberView]
+) -> dict[str, dict[str, OffsetView]]:
+    known = life.coordinators.groups.coordinator.registry.offsets.of(group_id)
+    wanted = {
+        (topic, index)
+        for member in members
+        for topic, some in member.assigned.items()
+        for index in some
+    }
+    if known is not None:
+        wanted.update(
+            (topic, index) for topic, committed in known.committed.items() for index in committed
+        )
+    found: dict[str, dict[str, OffsetView]] = {}
+    for topic, index in sorted(wanted):
+        try:
+            log = life.cluster.log(topic, index)
+        except BrokerError:
+            continue  # the topic was deleted, or its log cannot be read
+        offset = None if known is None else known.get(topic, index)
+        begin = log.log_start_offset if offset is None else offset.offset
+        found.setdefault(topic, {})[str(index)] = OffsetView(
+            committed=None if offset is None else offset.offset,
+            end=log.high_watermark,
+            lag=max(log.high_watermark - begin, 0),
+            metadata="" if offset is None else offset.metadata,
+        )
+    return found

@@ -1,0 +1,191 @@
+"""Groups by the control API: what they are, waits, rebalances, kicks, offsets.
+
+Also tests: broker_lite.testbench.group_views.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+
+from broker_lite.testing import Broker, BrokerFailed
+
+WAIT_MS = 20_000
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Broker]:
+    with Broker({"group.initial.rebalance.delay.ms": 0}, topics=["t:4"]) as started:
+        yield started
+
+
+@pytest.fixture
+def broker(running: Broker) -> Broker:
+    running.reset()
+    return running
+
+
+def asked(broker: Broker, method: str, path: str, body: object = None) -> Any:
+    return broker.control(method, path, body)
+
+
+@contextmanager
+def consuming(broker: Broker, protocol: str, **more: object) -> Iterator[None]:
+    """A consumer that polls in a thread, so that it takes part in rebalances."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "group.id": "g",
+            "group.protocol": protocol,
+            "client.id": "me",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **more,
+        }
+    )
+    consumer.subscribe(["t"])
+    is_over = threading.Event()
+
+    def poll() -> None:
+        while not is_over.is_set():
+            consumer.poll(0.02)
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        consumer.close()
+
+
+def wait(broker: Broker, **wanted: object) -> Any:
+    return asked(broker, "POST", "/v1/groups/g/wait", {"timeout_ms": WAIT_MS, **wanted})
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_is_told_as_it_is(broker: Broker, protocol: str) -> None:
+    broker.produce("t", "a", "b", "c", partition=1)
+    broker.control("PUT", "/v1/groups/g/offsets", {"t": {"1": 2}})
+    with consuming(broker, protocol):
+        wait(broker, state="Stable", members=1, assigned=4)
+        found = asked(broker, "GET", "/v1/groups/g")
+        (member,) = found["members"]
+        assert (member["client_id"], member["host"]) == ("me", "127.0.0.1")
+        assert member["assigned"] == {"t": [0, 1, 2, 3]}
+        assert found["offsets"]["t"]["1"] == {"committed": 2, "end": 3, "lag": 1, "metadata": ""}
+        assert found["offsets"]["t"]["0"] == {"committed": None, "end": 0, "lag": 0, "metadata": ""}
+        shown = {"type": protocol, "protocol_type": "consumer", "state": "Stable", "lag": 1}
+        assert {key: found[key] for key in shown} == shown
+        (listed,) = asked(broker, "GET", "/v1/groups")
+        assert listed == {key: found[key] for key in listed}
+    assert wait(broker, state="Empty", members=0)["assigned"] == 0
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_rebalance_on_command(broker: Broker, protocol: str) -> None:
+    with consuming(broker, protocol):
+        before = wait(broker, state="Stable", assigned=4)["epoch"]
+        begun = asked(broker, "POST", "/v1/groups/g/rebalance")
+        assert begun["state"] == ("PreparingRebalance" if protocol == "classic" else "Assigning")
+        assert wait(broker, state="Stable", assigned=4)["epoch"] > before
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_that_is_kicked_comes_back(broker: Broker, protocol: str) -> None:
+    with consuming(broker, protocol):
+        (member,) = wait(broker, state="Stable", assigned=4)["members"]
+        left = asked(broker, "DELETE", f"/v1/groups/g/members/{member['id']}")
+        assert left["members"] == []
+        after = wait(broker, state="Stable", assigned=4)
+        assert after["epoch"] > member["epoch"]
+
+
+def test_a_static_member_is_kicked_by_its_instance_id(broker: Broker) -> None:
+    with consuming(broker, "classic", **{"group.instance.id": "one"}):
+        wait(broker, state="Stable", assigned=4)
+        assert asked(broker, "DELETE", "/v1/groups/g/members/one")["members"] == []
+
+
+def test_offsets_are_set_and_waited_for(broker: Broker) -> None:
+    broker.produce("t", "a", "b", "c", partition=2)
+    found = asked(broker, "PUT", "/v1/groups/g/offsets", {"t": {"2": 1, "0": 0}})
+    assert (found["state"], found["type"], found["lag"]) == ("Empty", "classic", 2)
+    later = threading.Timer(
+        0.05, lambda: broker.control("PUT", "/v1/groups/g/offsets", {"t": {"2": 3}})
+    )
+    later.start()
+    assert wait(broker, lag=0)["offsets"]["t"]["2"]["committed"] == 3
+    later.join()
+
+
+def test_a_time_out_tells_what_is_there(broker: Broker) -> None:
+    broker.control("PUT", "/v1/groups/g/offsets", {"t": {"2": 1}})
+    with pytest.raises(BrokerFailed) as caught:
+        wait(broker, members=1, timeout_ms=1)
+    text = 'group g is not as wanted after 1 ms; there is {"group": "g", "type": "classic"'
+    assert text in str(caught.value)
+
+
+def test_a_group_that_is_not_there_is_dead(broker: Broker) -> None:
+    assert asked(broker, "GET", "/v1/groups") == []
+    assert wait(broker, state="Dead", timeout_ms=0)["members"] == []
+    with pytest.raises(BrokerFailed, match=r'there is \{"group": "g"'):
+        wait(broker, state="Empty", timeout_ms=0)
+
+
+def test_pages(broker: Broker) -> None:
+    for group in ("c", "a", "b"):
+        broker.control("PUT", f"/v1/groups/{group}/offsets", {"t": {"0": 0}})
+    page = asked(broker, "GET", "/v1/groups?after=a&limit=1")
+    assert [each["group"] for each in page] == ["b"]
+
+
+def a_group(broker: Broker) -> None:
+    broker.control("PUT", "/v1/groups/g/offsets", {"t": {"0": 0}})
+
+
+def nothing(_broker: Broker) -> None:
+    """No group."""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "method", "path", "body", "text"),
+    [
+        (nothing, "GET", "/v1/groups/x", None, "there is no group 'x'"),
+        (a_group, "GET", "/v1/groups/x", None, "there is no group 'x'"),
+        (nothing, "GET", "/v1/groups?limit=0", None, "limit is from 1 to 10000"),
+        (nothing, "POST", "/v1/groups/x/rebalance", None, "there is no group 'x'"),
+        (a_group, "POST", "/v1/groups/g/rebalance", None, "group g has no members"),
+        (a_group, "DELETE", "/v1/groups/g/members/m", None, "has no member 'm'; there are no"),
+        (nothing, "POST", "/v1/groups/g/wait", {"state": "Ready"}, "Invalid enum value 'Ready'"),
+        (nothing, "POST", "/v1/groups/g/wait", {"size": 1}, "unknown field `size`"),
+        (nothing, "PUT", "/v1/groups/g/offsets", {"u": {"0": 1}}, "there is no topic 'u'"),
+        (nothing, "PUT", "/v1/groups/g/offsets", {"t": {"9": 1}}, "has 4 partitions, not 9"),
+        (nothing, "PUT", "/v1/groups/g/offsets", {"t": {"0": -1}}, "-1 is no offset"),
+        (nothing, "PUT", "/v1/groups/g/offsets", {"t": {"x": 1}}, "Expected `int`"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    broker: Broker,
+    prepare: Callable[[Broker], None],
+    method: str,
+    path: str,
+    body: object,
+    text: str,
+) -> None:
+    prepare(broker)
+    with pytest.raises(BrokerFailed) as caught:
+        broker.control(method, path, body)
+    assert text in str(caught.value)
+
+
+def test_offsets_of_a_group_with_members_cannot_be_set(broker: Broker) -> None:
+    with consuming(broker, "classic"):
+        wait(broker, state="Stable")
+        with pytest.raises(BrokerFailed, match="group g has 1 members; it has to be empty"):
+            a_group(broker)
