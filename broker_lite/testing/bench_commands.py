@@ -35,6 +35,7 @@ class BenchCommands(Controlled):
         Raises:
             BrokerFailed: the rule is wrong; the text names the place.
         """
+        __tracebackhide__ = True
         from broker_lite.testing.faults import Fault
         from broker_lite.testing.requests import selectors_of
 
@@ -56,6 +57,7 @@ class BenchCommands(Controlled):
         Raises:
             BrokerFailed: the rule is wrong; the text names the place.
         """
+        __tracebackhide__ = True
         return self.fault(*keys, unused_ok=unused_ok, hold=True, **rule)
 
     def faults(self) -> "list[Fault]":
@@ -134,6 +136,7 @@ class BenchCommands(Controlled):
             AssertionError: they have not; the text tells the first difference.
             BrokerFailed: a selector is wrong, or nothing is recorded.
         """
+        __tracebackhide__ = True
         from broker_lite.testing.requests import Request, after_id, expected_selectors
 
         body = {
@@ -170,6 +173,7 @@ class BenchCommands(Controlled):
         Raises:
             BrokerFailed: the time is over; the text tells which requests came near.
         """
+        __tracebackhide__ = True
         from broker_lite.testing.requests import after_id, requests_of, selectors_of
 
         body = {
@@ -284,6 +288,8 @@ class BenchCommands(Controlled):
 
     def _check_recording(self) -> None:
         """Demand that requests are recorded: else nothing was seen, whatever has come."""
+        __tracebackhide__ = True
+        __tracebackhide__ = True
         recording = members(self._control("GET", "/v1/requests/recording")["recording"])
         if recording.get("recording", "off") == "off":
             raise BrokerFailed("requests are not recorded; call record_requests() first")

@@ -40,6 +40,7 @@ def faults_of(item: "pytest.Item", brokers: "list[Broker]") -> Iterator[None]:
         BrokerFailed: a rule is wrong.
         FaultUnused: one of them has not acted.
     """
+    __tracebackhide__ = True
     with ExitStack() as stack:
         for mark in reversed([*item.iter_markers("broker_fault")]):
             for broker in brokers:

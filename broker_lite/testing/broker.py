@@ -284,6 +284,7 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
             BrokerFailed: it does not run, or refuses the request.
             BrokerDied: it ended by itself.
         """
+        __tracebackhide__ = True
         with self._noting_its_end() as process:
             return process.control(method, path, body, self._timeout_s + wait.total_seconds())
 

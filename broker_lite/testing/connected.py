@@ -107,6 +107,7 @@ class ConnectedBroker(Broker):
         self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()
     ) -> object:
         """Send a request of the control API, and return the body of its answer."""
+        __tracebackhide__ = True
         timeout_s = self._timeout_s + wait.total_seconds()
         try:
             answer = self._client.request(method, path, body, timeout_s)

@@ -156,6 +156,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Put the faults in force that the test is marked with; one that does not act fails it."""
+    __tracebackhide__ = True
     if item.get_closest_marker("broker_fault") is None:
         return (yield)
     from broker_lite.testing.between_tests import faults_of

@@ -104,6 +104,7 @@ class BrokerProcess:
             BrokerDied: it has ended.
             BrokerFailed: the request is refused.
         """
+        __tracebackhide__ = True
         request: dict[str, object] = {"method": method, "path": path}
         if body is not None:
             request["body"] = body

@@ -238,8 +238,8 @@ def test_the_report_of_a_failure_tells_what_was_refused(run: Run) -> None:
         [
             r"-+ broker-lite log \(broker-\d+\) -+",
             r".* WARNING broker_lite\.refusals Produce refused topic=test_too_large-\S+ partition=0"
-            r" error=MESSAGE_TOO_LARGE .* reason=the batch of 1,100,0\d\d bytes is above"
-            r" max\.message\.bytes=1048588",
+            r" request=x\d+ error=MESSAGE_TOO_LARGE .* reason=the batch of 1,100,0\d\d bytes"
+            r" is above max\.message\.bytes=1048588",
         ]
     )
 
@@ -420,7 +420,7 @@ def test_a_mark_that_does_not_act_fails_the_test(run: Run) -> None:
             "*broker-lite requests*",
             "r* Produce v* orders[[]0] 1 record * -> OK *",
             "*assert 1 == 2",
-            "*BrokerFailed*there is no error 'NOT_LEADER'*",
+            "*ControlRefused: rules[[]0].error: there is no error 'NOT_LEADER'*",
         ],
         consecutive=False,
     )
