@@ -117,9 +117,9 @@ def test_brokers(ask: CommandLine, broker: Broker) -> None:
 
 
 def test_a_reset(ask: CommandLine, broker: Broker) -> None:
-    broker.create_topic("orders")
+    broker.create_topic("of-a-test")
     assert ask.ok("reset") == ""
-    assert ask.fails("get", "/v1/topics/orders/0") == "1: there is no topic 'orders'"
+    assert ask.fails("get", "/v1/topics/of-a-test/0") == "1: there is no topic 'of-a-test'"
 
 
 @pytest.mark.parametrize(
