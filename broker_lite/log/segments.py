@@ -5,6 +5,7 @@ Each segment but the first has a snapshot of the producers beside it, as of its 
 
 import logging
 from bisect import bisect_right
+from collections.abc import Callable
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
@@ -162,8 +163,25 @@ class Segments:
 
         See: S-47 (UnifiedLog.close).
         """
+        self._end(self.active.close, end_offset, producers)
+
+    def save(self, end_offset: int, producers: ProducerStateManager) -> None:
+        """Bring the files into the state of a clean stop, as close(); the log goes on.
+
+        Args:
+            end_offset: the log end offset.
+            producers: as of the end offset.
+
+        Raises:
+            KafkaStorageError: a file is not written.
+        """
+        self._end(self.active.save, end_offset, producers)
+
+    def _end(
+        self, save: Callable[[], None], end_offset: int, producers: ProducerStateManager
+    ) -> None:
         try:
-            self.active.close()
+            save()
             # Loading takes a clean log without a snapshot for one without producers (S-45). An
             # empty snapshot for each of 10,000 logs would take longer than the second that a stop
             # may take.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from broker_lite.errors import CorruptMessage, KafkaStorageError
 from broker_lite.log.files.checkpoints import sync_directory
+from broker_lite.log.files.copying import unshare
 from broker_lite.log.files.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -46,6 +47,7 @@ def cut_files(log: Log, offset: int) -> None:
                 _remove(segments.directory, segment.base_offset, (LOG_SUFFIX, *_INDEXES))
         found = kept.find(offset)
         if found is not None:
+            unshare(kept.path)
             os.truncate(kept.path, found[0])
             sync_file(kept.path)
         _remove(segments.directory, kept.base_offset, _INDEXES)

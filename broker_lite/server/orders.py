@@ -13,6 +13,7 @@ import enum
 import logging
 import socket
 from collections import deque
+from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import anyio
@@ -29,6 +30,18 @@ class Order(enum.Enum):
 
     RESET = b"reset"
     STOP = b"stop"
+
+
+class Restore(NamedTuple):
+    """The order to begin anew with the content of a snapshot.
+
+    Attributes:
+        snapshot: its directory.
+        is_seeded: whether the topics and records of the start come on top.
+    """
+
+    snapshot: Path
+    is_seeded: bool = False
 
 
 class Step(NamedTuple):
@@ -53,7 +66,7 @@ class Orders:
             fd: descriptor of the connected stream socket; None if only signals give orders.
         """
         self._sock = None if fd is None else socket.socket(fileno=fd)
-        self._given: deque[Order | Step | Asked] = deque()
+        self._given: deque[Order | Restore | Step | Asked] = deque()
         self._parts: list[bytes] = []
         self._unsent = bytearray()
         self._arrived = anyio.Event()
@@ -76,12 +89,12 @@ class Orders:
         self._given.appendleft(Order.STOP)
         self._arrived.set()
 
-    def give(self, order: Order) -> None:
+    def give(self, order: Order | Restore) -> None:
         """Add an order, after all others."""
         self._given.append(order)
         self._arrived.set()
 
-    async def next(self) -> Order | Step | Asked:
+    async def next(self) -> Order | Restore | Step | Asked:
         """Wait for the next order."""
         while not self._given:
             self._arrived = anyio.Event()
@@ -89,8 +102,8 @@ class Orders:
         return self._given.popleft()
 
     def are_waiting(self) -> bool:
-        """True if there is an order to stop or reset that next() has not returned yet."""
-        return any(isinstance(order, Order) for order in self._given)
+        """True if there is an order to stop or begin anew that next() has not returned yet."""
+        return any(isinstance(order, Order | Restore) for order in self._given)
 
     def tell_ready(self, address: str) -> None:
         """Write that the broker can be used, at HOST:PORT."""

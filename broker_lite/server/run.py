@@ -35,7 +35,7 @@ from broker_lite.server.life import Bench, Life
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
-from broker_lite.server.orders import Order, Orders, Step
+from broker_lite.server.orders import Order, Orders, Restore, Step
 from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
 from broker_lite.server.upkeep.leaders import keep_leaders
@@ -116,13 +116,25 @@ async def _serve(
                 return 0
             async with _at_the_bench(bench):
                 order = await _live(site, cluster, clock, ready)
-                while order is Order.RESET:
-                    logger.info("beginning anew with an empty data directory")
-                    erase(data_dir)
+                while order is not Order.STOP:
+                    is_seeded = _begin_anew(data_dir, order)
                     clock = Clock()
                     cluster = Cluster.open(settings, data_dir, clock)
-                    order = await _live(site, cluster, clock)
+                    order = await _live(site, cluster, clock, is_seeded=is_seeded)
     return 0
+
+
+def _begin_anew(data_dir: Path, order: Order | Restore) -> bool:
+    """Empty the data directory, or fill it from a snapshot; return whether it gets the seed."""
+    erase(data_dir)
+    if not isinstance(order, Restore):
+        logger.info("beginning anew with an empty data directory")
+        return True
+    from broker_lite.log.directory.snapshots import restore_snapshot
+
+    logger.info("beginning anew with snapshot %s", order.snapshot.name)
+    restore_snapshot(order.snapshot, data_dir)
+    return order.is_seeded
 
 
 @asynccontextmanager
@@ -146,8 +158,13 @@ async def _at_the_bench(bench: Bench | None) -> AsyncIterator[None]:
 
 
 async def _live(
-    site: _Site, cluster: Cluster, clock: Clock, ready: Callable[[str], None] | None = None
-) -> Order:
+    site: _Site,
+    cluster: Cluster,
+    clock: Clock,
+    ready: Callable[[str], None] | None = None,
+    *,
+    is_seeded: bool = True,
+) -> Order | Restore:
     """Serve clients until the next order, and close the cluster.
 
     Args:
@@ -155,8 +172,9 @@ async def _live(
         cluster: open.
         clock: the cluster's.
         ready: called by the first life, None for later ones.
+        is_seeded: whether the topics and records that the settings name are made.
     """
-    order = Order.STOP
+    order: Order | Restore = Order.STOP
     try:
         # No object that is read here becomes garbage: collections would be a tenth of the reading.
         gc.disable()
@@ -172,7 +190,7 @@ async def _live(
             # lives do not freeze, because the garbage of the lives before them must be found.
             gc.freeze()
         gc.enable()
-        if not await seed.apply(cluster, clock, site.orders.are_waiting):
+        if is_seeded and not await seed.apply(cluster, clock, site.orders.are_waiting):
             order = await _next_order(site, clock, cluster)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
@@ -197,7 +215,7 @@ async def _live(
         gc.enable()
         if site.bench is not None:
             site.bench.end()
-        if order is Order.RESET:
+        if order is not Order.STOP:
             cluster.logs.abandon()
             cluster.logs.long_lived.release()
         else:
@@ -220,9 +238,9 @@ def _preload(coordinators: Coordinators) -> None:
     import_module("broker_lite.server.upkeep.compaction")
 
 
-async def _next_order(site: _Site, clock: Clock, cluster: Cluster) -> Order:
+async def _next_order(site: _Site, clock: Clock, cluster: Cluster) -> Order | Restore:
     """Wait for the order that ends this life; other orders are carried out meanwhile."""
-    while not isinstance(order := await site.orders.next(), Order):
+    while not isinstance(order := await site.orders.next(), Order | Restore):
         if isinstance(order, Step):
             clock.step(order.step_ms)
             await check_retention(cluster.logs)

@@ -68,6 +68,13 @@ class Bench:
         self.journal.configure(recording)
         self._hooks.refresh()
 
+    def clear(self, *, faults: bool, journal: bool) -> None:
+        """Forget the rules, or what clients asked; what is recorded from now on stays the same."""
+        if faults:
+            self.faults.clear()
+        if journal:
+            self.journal.clear()
+
     def begin(self, life: Life) -> None:
         """Take part in a life."""
         self._life = life

@@ -84,10 +84,12 @@ class AsyncBenchCommands:
         **selectors: object,
     ) -> "list[Request]":
         """See Broker.wait_for_request(); the requests are decoded already."""
-        wait = partial(
-            self.broker.wait_for_request, *keys, count=count, after=after, timeout=timeout
-        )
-        return await _waited(lambda: _loaded(wait(**selectors)))
+
+        def waited() -> "list[Request]":
+            wait = self.broker.wait_for_request
+            return _loaded(wait(*keys, count=count, after=after, timeout=timeout, **selectors))
+
+        return await _waited(waited)
 
     async def wait_for_group(
         self,

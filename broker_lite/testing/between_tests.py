@@ -32,6 +32,35 @@ def prepare(broker: "Broker", recording: "Recording") -> None:
     broker.control("DELETE", "/v1/requests")
 
 
+def restore(broker: "Broker", name: str) -> None:
+    """Put a snapshot back if there is one of this name."""
+    if name in _snapshots(broker):
+        broker.restore(name)
+
+
+def check_snapshot(item: "pytest.Item", brokers: "list[Broker]") -> None:
+    """Demand that the snapshot is there that a test is marked with: a fixture had to save it.
+
+    Raises:
+        BrokerFailed: there is none of this name.
+    """
+    __tracebackhide__ = True
+    mark = item.get_closest_marker("broker_snapshot")
+    if mark is None:
+        return
+    for broker in brokers:
+        if mark.args[0] not in _snapshots(broker):
+            text = f"there is no snapshot {mark.args[0]!r}: save it in a fixture of the session"
+            raise BrokerFailed(text)
+
+
+def _snapshots(broker: "Broker") -> set[str]:
+    """Return the names of a broker's snapshots."""
+    known = broker.control("GET", "/v1/snapshots")
+    assert isinstance(known, list)
+    return {each["name"] for each in known}
+
+
 @contextmanager
 def faults_of(item: "pytest.Item", brokers: "list[Broker]") -> Iterator[None]:
     """Put the faults in force that a test is marked with, in their order, outer marks first.

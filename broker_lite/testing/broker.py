@@ -222,7 +222,7 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         """Remove all data but the topics and records of the start, and restart at the same port.
 
         All connections are closed. Cluster id and node id stay; settings are reset to those of the
-        start.
+        start. Faults and recorded requests stay.
 
         Raises:
             BrokerFailed: it does not run, or the reset fails.

@@ -93,7 +93,7 @@ class ConnectedBroker(Broker):
 
     def reset(self) -> None:  # type: ignore[explicit-override]
         """Remove all data but the topics and records of the start; see Broker.reset()."""
-        self.control("POST", "/v1/reset")
+        self.control("POST", "/v1/reset", {"keep": ["faults", "journal"]})
 
     def advance(  # type: ignore[explicit-override]
         self, delta: timedelta = timedelta()

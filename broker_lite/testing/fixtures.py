@@ -150,6 +150,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if is_wanted:
             started.reset()
         _prepare(started, item.config)
+        _restore(started, item)
     item.stash[_LOG_SIZES] = {path: path.stat().st_size for path in _logs()}
 
 
@@ -157,11 +158,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Put the faults in force that the test is marked with; one that does not act fails it."""
     __tracebackhide__ = True
-    if item.get_closest_marker("broker_fault") is None:
+    marks = [item.get_closest_marker(name) for name in ("broker_fault", "broker_snapshot")]
+    if not any(marks):
         return (yield)
-    from broker_lite.testing.between_tests import faults_of
+    from broker_lite.testing.between_tests import check_snapshot, faults_of
 
-    with faults_of(item, _brokers_of(item)):
+    brokers = _brokers_of(item)
+    check_snapshot(item, brokers)
+    with faults_of(item, brokers):
         return (yield)
 
 
@@ -194,6 +198,18 @@ def _prepare(broker: "Broker", config: pytest.Config) -> None:
         told = f"broker_lite_requests: {recording}: write {', '.join(_RECORDINGS)}"
         raise pytest.UsageError(told)
     prepare(broker, recording)
+
+
+def _restore(broker: "Broker", item: pytest.Item) -> None:
+    """Put the snapshot back that a test is marked with.
+
+    There may be none yet: a fixture of the first test that is marked with it saves it.
+    """
+    mark = item.get_closest_marker("broker_snapshot")
+    if mark is not None:
+        from broker_lite.testing.between_tests import restore
+
+        restore(broker, *mark.args, **mark.kwargs)
 
 
 def _add_requests(report: pytest.TestReport, broker: "Broker") -> None:

@@ -41,5 +41,8 @@ def pytest_configure(config: "pytest.Config") -> None:
         "markers",
         "broker_fault(*keys, **rule): a fault during the test, as broker.fault(); it has to act",
     )
+    config.addinivalue_line(
+        "markers", "broker_snapshot(name): restore what broker.snapshot(name) kept before the test"
+    )
     fixtures = import_module("broker_lite.testing.fixtures")
     config.pluginmanager.register(fixtures, "broker_lite_fixtures")

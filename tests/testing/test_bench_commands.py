@@ -145,3 +145,18 @@ def test_some_apis_are_recorded(broker: Broker) -> None:
     broker.produce("orders", "y")
     (request,) = broker.requests()
     assert (request.api, request.load()["has_bytes"]) == ("Produce", True)
+
+
+def test_a_state_is_put_back(broker: Broker) -> None:
+    broker.produce("of-a-snapshot", "kept")
+    broker.snapshot("seeded")
+    broker.produce("of-a-snapshot", "gone")
+    broker.create_topic("gone")
+    broker.restore("seeded")
+    assert [record.value for record in broker.records("of-a-snapshot")] == [b"kept"]
+    broker.reset()
+    broker.advance()
+    broker.restore("seeded")
+    assert [record.value for record in broker.records("of-a-snapshot")] == [b"kept"]
+    with pytest.raises(BrokerFailed, match="there is no snapshot 'other'"):
+        broker.restore("other")

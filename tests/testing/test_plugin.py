@@ -468,3 +468,33 @@ def test_second(broker):
 
 def test_without_recording_nothing_is_asked(run: Run) -> None:
     run(NOT_USED, ini="broker_lite_requests = off\n").assert_outcomes(passed=2)
+
+
+SNAPSHOTS = """
+import pytest
+
+@pytest.fixture(scope="session")
+def seeded(broker):
+    broker.produce("orders", "one", "two")
+    broker.snapshot("seeded")
+
+pytestmark = [pytest.mark.usefixtures("seeded"), pytest.mark.broker_snapshot("seeded")]
+
+@pytest.mark.parametrize("number", range(3))
+def test_has_what_was_saved(broker, topic, number):
+    assert broker.records(topic) == []
+    assert [record.value for record in broker.records("orders")] == [b"one", b"two"]
+    broker.produce("orders", "three")
+    broker.create_topic("more")
+
+@pytest.mark.broker_snapshot("nothing")
+def test_there_is_none(broker):
+    pass
+"""
+
+
+def test_a_snapshot_is_restored_before_each_test(run: Run) -> None:
+    result = run(SNAPSHOTS)
+    result.assert_outcomes(passed=3, failed=1)
+    told = "*BrokerFailed: there is no snapshot 'nothing': save it in a fixture of the session"
+    result.stdout.fnmatch_lines([told])

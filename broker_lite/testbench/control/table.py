@@ -14,6 +14,7 @@ from broker_lite.testbench.control.routes import (
     partitions,
     records,
     requests,
+    snapshots,
     topics,
     transactions,
 )
@@ -30,5 +31,6 @@ RESOURCES: Final[Sequence[Resource]] = (
     *groups.RESOURCES,
     *transactions.RESOURCES,
     *connections.RESOURCES,
+    *snapshots.RESOURCES,
 )
 """All resources, in the order of the docs."""

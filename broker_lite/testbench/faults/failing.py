@@ -37,6 +37,7 @@ Key: TypeAlias = tuple[object, ...]
 _ERROR: Final = "error_code"
 _PRODUCE: Final = 0
 _FETCH: Final = 1
+_API_VERSIONS: Final = 18
 
 
 class _Taken(NamedTuple):
@@ -78,6 +79,8 @@ class Failing:
             CannotApply: this request, or its answer, has no place for the error.
         """
         key = self._request.api_key
+        if key == _API_VERSIONS and self._code is ErrorCode.UNSUPPORTED_VERSION:
+            return [_older_api_versions(self._request.api_version)]
         empty = Answer(self._request)
         rows = self._rows(empty)
         whole = self._is_whole(empty, rows)
@@ -278,6 +281,19 @@ class Failing:
                 self._fail(answer, row, _append(answer, owner, numbers, (number,)))
                 added += 1
         return added
+
+
+def _older_api_versions(asked: int) -> bytes:
+    """Return the answer of a broker that does not know a version of ApiVersions yet.
+
+    It has version 0, and tells the versions that the broker knows.
+
+    See: P-45.
+    """
+    kind = messages.ApiVersionsResponse
+    known = kind.ApiVersion(api_key=_API_VERSIONS, max_version=max(0, asked - 1))
+    code = int(ErrorCode.UNSUPPORTED_VERSION)
+    return kind.encode(kind(error_code=code, api_keys=[known]), 0)
 
 
 def _must_answer(parts: Parts | None) -> None:

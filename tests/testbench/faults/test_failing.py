@@ -3,6 +3,7 @@
 Also tests: broker_lite.testbench.faults.entities.
 """
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from broker_lite.handler.table import APIS
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.testbench.faults.entities import ROWS
 from broker_lite.wire import messages
-from tests.testbench.conftest import FaultyBroker
+from tests.support.handler_broker import join
+from tests.testbench.conftest import FaultyBroker, request_of
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -342,6 +344,18 @@ def test_an_error_of_the_whole(name: str, fields: dict[str, Any], bench: FaultyB
     answer = bench.call(name, APIS[key].max_version, **fields)
     assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.handled == []
+
+
+def test_a_broker_that_does_not_know_a_version_of_api_versions(bench: FaultyBroker) -> None:
+    bench.rule(keys=["ApiVersions"], versions=[3, 5], error="UNSUPPORTED_VERSION")
+    kind = messages.ApiVersionsRequest
+    request = request_of(kind, 4, kind(client_software_name="a", client_software_version="1"))
+    parts = asyncio.run(bench.answer(request))
+    assert parts is not None
+    value, _ = messages.ApiVersionsResponse.decode(join(parts), 0)
+    [known] = value.api_keys
+    assert value.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert (known.api_key, known.min_version, known.max_version) == (18, 0, 3)
 
 
 def test_a_version_without_an_error_is_served(bench: FaultyBroker) -> None:

@@ -1,11 +1,14 @@
 """The broker as a whole: whether it is ready, a reset, its clock."""
 
+from typing import Literal
+
 import msgspec
 
 from broker_lite import __version__
-from broker_lite.server.orders import Order
+from broker_lite.server.orders import Order, Restore
 from broker_lite.server.upkeep.maintenance import check_retention
-from broker_lite.testbench.control.resource import Call, Done, Nothing, Resource
+from broker_lite.testbench.control.resource import Call, Done, Resource
+from broker_lite.testbench.snapshots import KEPT_TOPICS, save
 
 
 class About(msgspec.Struct, kw_only=True):
@@ -24,6 +27,17 @@ class About(msgspec.Struct, kw_only=True):
     cluster_id: str
     bootstrap: str
     resources: dict[str, str]
+
+
+class Reset(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a reset leaves as it is.
+
+    Attributes:
+        keep: "topics" keeps the topics, without records, with their ids and configs; the faults and
+            the journal go, too, unless they are named.
+    """
+
+    keep: list[Literal["topics", "faults", "journal"]] = []
 
 
 class ClockChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -63,9 +77,20 @@ async def ready(call: Call) -> Done:
 
 
 async def reset(call: Call) -> Done:
-    """Remove all data but the topics and records of the start; returns when it is ready again."""
-    call.bench.life.order(Order.RESET)
-    await call.bench.next_life()
+    """Remove all data but the topics and records of the start; returns when it is ready again.
+
+    Groups, transactions, users and the steps of the clock are gone, too.
+    """
+    wanted, bench = call.body, call.bench
+    assert isinstance(wanted, Reset)
+    life = bench.life
+    bench.clear(faults="faults" not in wanted.keep, journal="journal" not in wanted.keep)
+    if "topics" in wanted.keep:
+        snapshot = save(life, KEPT_TOPICS, with_records=False)
+        life.order(Restore(snapshot, is_seeded=True))
+    else:
+        life.order(Order.RESET)
+    await bench.next_life()
     return Done()
 
 
@@ -87,7 +112,7 @@ async def now(call: Call) -> ClockView:
 RESOURCES = (
     Resource("GET", "/v1", about, answer=About),
     Resource("GET", "/v1/ready", ready),
-    Resource("POST", "/v1/reset", reset, body=Nothing),
+    Resource("POST", "/v1/reset", reset, body=Reset),
     Resource("GET", "/v1/clock", now, answer=ClockView),
     Resource("POST", "/v1/clock", advance, answer=ClockView, body=ClockChange),
 )

@@ -1,0 +1,216 @@
+"""Snapshots by the control API: everything comes back, and nothing that came later is left.
+
+Also tests: broker_lite.testbench.snapshots, broker_lite.log.directory.snapshots,
+broker_lite.log.files.copying.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from broker_lite.log.files import copying
+from broker_lite.testing import Broker, BrokerFailed
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def running(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    count = request.param
+    settings = {"default.replication.factor": count, "offsets.topic.num.partitions": 3}
+    with Broker(settings, brokers=count, topics=["seeded"]) as started:
+        yield started
+
+
+@pytest.fixture
+def broker(running: Broker) -> Broker:
+    for each in asked(running, "GET", "/v1/snapshots"):
+        running.control("DELETE", f"/v1/snapshots/{each['name']}")
+    running.reset()
+    return running
+
+
+def asked(broker: Broker, method: str, path: str, body: object = None) -> Any:
+    return broker.control(method, path, body)
+
+
+def save(broker: Broker, name: str = "s") -> None:
+    assert asked(broker, "PUT", f"/v1/snapshots/{name}")["name"] == name
+
+
+def restore(broker: Broker, name: str = "s") -> None:
+    assert broker.control("POST", f"/v1/snapshots/{name}/restore") == {}
+
+
+def write(broker: Broker, count: int) -> None:
+    """Write records, each a batch of its own, so that there are several segments."""
+    for number in range(count):
+        broker.control("POST", "/v1/topics/t/records", f'{{"value": "{f"{number}" * 100}"}}')
+
+
+def fill(broker: Broker) -> None:
+    """Records in several segments, offsets of a group, a producer with an open transaction."""
+    broker.create_topic("t", 1, {"internal.segment.bytes": 1024, "retention.ms": 10**12})
+    write(broker, 20)
+    broker.control("PUT", "/v1/groups/g/offsets", {"t": {"0": 7}})
+
+
+def test_everything_comes_back(broker: Broker) -> None:
+    fill(broker)
+    before = (broker.records("t"), asked(broker, "GET", "/v1/topics/t"))
+    save(broker)
+    broker.produce("t", "later")
+    broker.create_topic("u")
+    broker.control("PUT", "/v1/groups/g/offsets", {"t": {"0": 9}})
+    broker.control("PUT", "/v1/groups/h/offsets", {"t": {"0": 9}})
+    for _ in range(2):
+        restore(broker)
+        assert (broker.records("t"), asked(broker, "GET", "/v1/topics/t")) == before
+        names = [each["name"] for each in asked(broker, "GET", "/v1/topics")]
+        assert names == ["seeded", "t"]
+        group = asked(broker, "GET", "/v1/groups/g")
+        assert group["offsets"]["t"]["0"]["committed"] == 7
+        assert [each["group"] for each in asked(broker, "GET", "/v1/groups")] == ["g"]
+        broker.produce("t", "again")
+        assert broker.records("t")[-1].value == b"again"
+
+
+def test_a_broker_goes_on_after_a_snapshot(broker: Broker) -> None:
+    fill(broker)
+    save(broker)
+    write(broker, 30)
+    records = broker.records("t")
+    save(broker, "more")
+    restore(broker)
+    assert len(broker.records("t")) == 20
+    restore(broker, "more")
+    assert broker.records("t") == records
+
+
+def test_a_topic_that_is_deleted_comes_back(broker: Broker) -> None:
+    fill(broker)
+    before = broker.records("t")
+    save(broker)
+    broker.control("DELETE", "/v1/topics/t")
+    broker.create_topic("t")
+    restore(broker)
+    assert broker.records("t") == before
+
+
+def test_the_producer_of_an_open_transaction_goes_on(broker: Broker) -> None:
+    broker.create_topic("t")
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "p"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce("t", "before")
+    producer.flush()
+    save(broker)
+    producer.abort_transaction()
+    restore(broker)
+    assert asked(broker, "GET", "/v1/transactions/p")["state"] == "Ongoing"
+    offsets = asked(broker, "GET", "/v1/topics/t")["offsets"][0]
+    assert (offsets["last_stable_offset"], offsets["end"]) == (0, 1)
+    broker.control("POST", "/v1/transactions/p/abort")
+    offsets = asked(broker, "GET", "/v1/topics/t")["offsets"][0]
+    assert (offsets["last_stable_offset"], offsets["end"]) == (2, 2)
+
+
+def test_the_seed_does_not_come_on_top(broker: Broker) -> None:
+    broker.control("DELETE", "/v1/topics/seeded")
+    save(broker)
+    restore(broker)
+    assert asked(broker, "GET", "/v1/topics") == []
+
+
+def test_records_that_a_new_leader_lacks_stay_in_the_snapshot(broker: Broker) -> None:
+    if len(broker.brokers) == 1:
+        pytest.skip("there is one broker")
+    fill(broker)
+    path = "/v1/topics/t/0"
+    partition = asked(broker, "GET", path)
+    leader, *others = partition["replicas"]
+    broker.control("PATCH", path, {"lagging": others})
+    broker.control("PATCH", path, {"isr": [leader]})
+    write(broker, 20)
+    before = broker.records("t")
+    save(broker)  # the files of closed segments are those of the snapshot, too
+    broker.control("PATCH", path, {"unclean_leader": others[0]})
+    assert len(broker.records("t")) == 20
+    write(broker, 9)
+    restore(broker)
+    assert broker.records("t") == before
+    assert len(before) == 40
+
+
+def test_snapshots_are_listed_and_removed(broker: Broker) -> None:
+    assert asked(broker, "GET", "/v1/snapshots") == []
+    save(broker, "b")
+    save(broker, "a")
+    broker.reset()
+    assert [each["name"] for each in asked(broker, "GET", "/v1/snapshots")] == ["a", "b"]
+    broker.control("DELETE", "/v1/snapshots/a")
+    assert [each["name"] for each in asked(broker, "GET", "/v1/snapshots")] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "text"),
+    [
+        ("PUT", "/v1/snapshots/..", "'..' is no name of a snapshot"),
+        ("PUT", "/v1/snapshots/a%2Fb", "'a/b' is no name of a snapshot"),
+        ("PUT", "/v1/snapshots/x.unfinished", "is no name of a snapshot"),
+        ("PUT", "/v1/snapshots/.topics", "is no name of a snapshot"),
+        ("POST", "/v1/snapshots/none/restore", "there is no snapshot 'none'"),
+        ("POST", "/v1/snapshots/.topics/restore", "there is no snapshot '.topics'"),
+        ("DELETE", "/v1/snapshots/none", "there is no snapshot 'none'"),
+    ],
+)
+def test_what_cannot_be_done_is_told(broker: Broker, method: str, path: str, text: str) -> None:
+    with pytest.raises(BrokerFailed) as caught:
+        broker.control(method, path)
+    assert text in str(caught.value)
+
+
+def test_a_reset_that_keeps_topics(broker: Broker) -> None:
+    fill(broker)
+    before = asked(broker, "GET", "/v1/topics")
+    broker.control("POST", "/v1/reset", {"keep": ["topics"]})
+    assert asked(broker, "GET", "/v1/topics") == before
+    assert broker.records("t") == []
+    assert asked(broker, "GET", "/v1/groups") == []
+    assert asked(broker, "GET", "/v1/snapshots") == []
+    broker.produce("t", "a")
+    assert [each.value for each in broker.records("t")] == [b"a"]
+
+
+def test_a_reset_that_keeps_what_there_is_not(broker: Broker) -> None:
+    with pytest.raises(BrokerFailed, match="Invalid enum value 'users'"):
+        broker.control("POST", "/v1/reset", {"keep": ["users"]})
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 64 * 1024, 3_000_000])
+@pytest.mark.parametrize("can_share", [True, False])
+def test_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int, can_share: bool
+) -> None:
+    if not can_share:
+
+        def refuse(*_: object) -> int:
+            raise OSError(errno.EOPNOTSUPP, "not here")
+
+        monkeypatch.setattr(os, "copy_file_range", refuse)
+        monkeypatch.setattr(os, "link", refuse)
+    source = tmp_path / "source"
+    source.write_bytes(os.urandom(size_bytes))
+    for copy in (copying.copy_file, copying.link_or_copy):
+        target = tmp_path / copy.__name__
+        copy(str(source), str(target))
+        assert target.read_bytes() == source.read_bytes()
+    copying.unshare(str(source))
+    assert source.stat().st_nlink == 1
+    with pytest.raises(FileExistsError):
+        copying.copy_file(str(source), str(target))
+    with pytest.raises(FileNotFoundError):
+        copying.link_or_copy(str(tmp_path / "none"), str(tmp_path / "other"))
