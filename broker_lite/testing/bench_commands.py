@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
 
 from broker_lite.testing.controlled import WAIT, Controlled, elements, given, in_ms, members
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from broker_lite.testing.requests import Expected, Request
     from broker_lite.testing.scripts import Script
 
+Recording: TypeAlias = Literal["off", "headers", "bodies"]
+
 
 class BenchCommands(Controlled):
     """What lets a broker misbehave on command, and tells what it saw."""
+
+    _recording: dict[str, object] | None = None
 
     def fault(self, *keys: str | int, unused_ok: bool = False, **rule: object) -> "Fault":
         """Put a rule in force: `with broker.fault("Produce", error="REQUEST_TIMED_OUT") as fault:`.
@@ -33,6 +37,7 @@ class BenchCommands(Controlled):
         Raises:
             BrokerFailed: the rule is wrong; the text names the place.
         """
+        __tracebackhide__ = True
         from broker_lite.testing.faults import Fault
         from broker_lite.testing.requests import selectors_of
 
@@ -54,6 +59,7 @@ class BenchCommands(Controlled):
         Raises:
             BrokerFailed: the rule is wrong; the text names the place.
         """
+        __tracebackhide__ = True
         return self.fault(*keys, unused_ok=unused_ok, hold=True, **rule)
 
     def script(
@@ -81,6 +87,13 @@ class BenchCommands(Controlled):
         state = self._control("POST", "/v1/scripts", script_of(source))
         return Script(self, state, SCRIPT_WAIT if timeout is None else timeout)
 
+    def faults(self) -> "list[Fault]":
+        """Return the rules in force, in their order, also those that will not act any more."""
+        from broker_lite.testing.faults import Fault
+
+        answer = elements(self.control("GET", "/v1/faults"))
+        return [Fault(self, members(state)) for state in answer]
+
     def clear_faults(self) -> None:
         """Remove all rules, and let all requests go on that they hold."""
         self.control("DELETE", "/v1/faults")
@@ -89,12 +102,14 @@ class BenchCommands(Controlled):
 
     def record_requests(
         self,
-        recording: Literal["off", "headers", "bodies"] = "headers",
+        recording: Recording = "headers",
         *,
         keys: Iterable[str | int] | None = None,
         keep: int | None = None,
     ) -> None:
-        """Record requests and their answers from now on; the `broker` fixture does it.
+        """Record requests and their answers from now on, also after a restart.
+
+        The fixtures `broker` and `broker_cluster` begin each test with "headers".
 
         Args:
             recording: "headers" keeps the first 4 KiB of each; "bodies" all bytes.
@@ -104,6 +119,7 @@ class BenchCommands(Controlled):
         apis = None if keys is None else list(keys)
         body = given({"recording": recording, "keys": apis, "keep": keep})
         self.control("PUT", "/v1/requests/recording", body)
+        self._recording = body
 
     def requests(
         self, *keys: str | int, after: "Request | str | None" = None, **selectors: object
@@ -147,6 +163,7 @@ class BenchCommands(Controlled):
             AssertionError: they have not; the text tells the first difference.
             BrokerFailed: a selector is wrong, or nothing is recorded.
         """
+        __tracebackhide__ = True
         from broker_lite.testing.requests import Request, after_id, expected_selectors
 
         body = {
@@ -183,6 +200,7 @@ class BenchCommands(Controlled):
         Raises:
             BrokerFailed: the time is over; the text tells which requests came near.
         """
+        __tracebackhide__ = True
         from broker_lite.testing.requests import after_id, requests_of, selectors_of
 
         body = {
@@ -192,6 +210,11 @@ class BenchCommands(Controlled):
             "after": after_id(after),
         }
         return requests_of(self, self.control("POST", "/v1/requests/wait", body, wait=timeout))
+
+    def _record_again(self) -> None:
+        """Let a new process record what the one before did."""
+        if self._recording is not None:
+            self.control("PUT", "/v1/requests/recording", self._recording)
 
     # -- waits
 
@@ -284,7 +307,7 @@ class BenchCommands(Controlled):
     # -- internals
 
     def _wait(
-        self, kind: str, name: str, wanted: dict[str, object], timeout: timedelta
+        self, kind: str, name: str, wanted: Mapping[str, object], timeout: timedelta
     ) -> dict[str, object]:
         body = {**given(wanted), "timeout_ms": round(in_ms(timeout))}
         path = f"/v1/{kind}/{quote(name, safe='')}/wait"
@@ -292,6 +315,8 @@ class BenchCommands(Controlled):
 
     def _check_recording(self) -> None:
         """Demand that requests are recorded: else nothing was seen, whatever has come."""
+        __tracebackhide__ = True
+        __tracebackhide__ = True
         recording = members(self._control("GET", "/v1/requests/recording")["recording"])
         if recording.get("recording", "off") == "off":
             raise BrokerFailed("requests are not recorded; call record_requests() first")

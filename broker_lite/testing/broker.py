@@ -145,6 +145,11 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         return process is not None and not process.is_inherited and not process.has_ended
 
     @property
+    def is_controlled(self) -> bool:
+        """Whether its process was sent a request of the control API."""
+        return self._process is not None and self._process.was_asked
+
+    @property
     def log(self) -> str:
         """Everything that it has printed, over all restarts."""
         if self._log_path is None or not self._log_path.exists():
@@ -217,7 +222,7 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         """Remove all data but the topics and records of the start, and restart at the same port.
 
         All connections are closed. Cluster id and node id stay; settings are reset to those of the
-        start.
+        start. Faults and recorded requests stay.
 
         Raises:
             BrokerFailed: it does not run, or the reset fails.
@@ -279,6 +284,7 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
             BrokerFailed: it does not run, or refuses the request.
             BrokerDied: it ended by itself.
         """
+        __tracebackhide__ = True
         with self._noting_its_end() as process:
             return process.control(method, path, body, self._timeout_s + wait.total_seconds())
 
@@ -358,6 +364,7 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         self.addresses = self._process.address.split(",")
         found_host, _, found_port = self.addresses[0].rpartition(":")
         self.host, self.port = found_host.strip("[]"), int(found_port)
+        self._record_again()
 
     def _stop(self) -> None:
         process, self._process, self._death = self._process, None, None

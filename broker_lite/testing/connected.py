@@ -66,6 +66,11 @@ class ConnectedBroker(Broker):
         return True
 
     @property
+    def is_controlled(self) -> bool:  # type: ignore[explicit-override]
+        """True: it is driven by its control API."""
+        return True
+
+    @property
     def log(self) -> str:  # type: ignore[explicit-override]
         """Nothing: whoever started it has its log."""
         return ""
@@ -88,7 +93,7 @@ class ConnectedBroker(Broker):
 
     def reset(self) -> None:  # type: ignore[explicit-override]
         """Remove all data but the topics and records of the start; see Broker.reset()."""
-        self.control("POST", "/v1/reset")
+        self.control("POST", "/v1/reset", {"keep": ["faults", "journal"]})
 
     def advance(  # type: ignore[explicit-override]
         self, delta: timedelta = timedelta()
@@ -102,6 +107,7 @@ class ConnectedBroker(Broker):
         self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()
     ) -> object:
         """Send a request of the control API, and return the body of its answer."""
+        __tracebackhide__ = True
         timeout_s = self._timeout_s + wait.total_seconds()
         try:
             answer = self._client.request(method, path, body, timeout_s)

@@ -21,6 +21,7 @@ class Controlled:
         self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()
     ) -> dict[str, object]:
         """Send a request whose answer is an object."""
+        __tracebackhide__ = True
         return members(self.control(method, path, body, wait=wait))
 
 

@@ -83,6 +83,7 @@ class Fault:
         Raises:
             BrokerFailed: the time is over; the text tells which requests came near.
         """
+        __tracebackhide__ = True
         body = {"hits": hits, "timeout_ms": in_ms(timeout)}
         self._state = members(self._broker.control("POST", self._path("/wait"), body, wait=timeout))
 
@@ -122,6 +123,7 @@ class Fault:
         Raises:
             FaultUnused: it has not acted, and the context ends without another error.
         """
+        __tracebackhide__ = True
         try:
             self.remove()
         except BrokerFailed:

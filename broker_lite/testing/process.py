@@ -57,6 +57,11 @@ class BrokerProcess:
         return self._channel.is_closed
 
     @property
+    def was_asked(self) -> bool:
+        """Whether it was sent a request of the control API."""
+        return self._channel.was_asked
+
+    @property
     def has_ended(self) -> bool:
         """Whether the process is gone in any way: the other end of its socket is closed."""
         return self._channel.is_hung_up
@@ -99,6 +104,7 @@ class BrokerProcess:
             BrokerDied: it has ended.
             BrokerFailed: the request is refused.
         """
+        __tracebackhide__ = True
         request: dict[str, object] = {"method": method, "path": path}
         if body is not None:
             request["body"] = body

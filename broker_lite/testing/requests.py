@@ -54,11 +54,11 @@ class Request:
         self.groups = self._texts("groups")
         self.txn_ids = self._texts("txn_ids")
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # type: ignore[explicit-override]
         """Return it in one line."""
         return str(self.summary.get("line", self.id))
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # type: ignore[explicit-override]
         """Return it in one line, in brackets."""
         return f"<{self}>"
 

@@ -34,6 +34,7 @@ class Script:
     Attributes:
         id: of the run.
         seed: with which the same script decides the same.
+        has_ended: whether it was ended.
     """
 
     def __init__(
@@ -51,11 +52,11 @@ class Script:
         self._broker = broker
         self._state = dict(state)
         self._timeout = timeout
-        self._has_ended = False
+        self.has_ended = False
 
     def state(self) -> dict[str, object]:
         """Return what the broker knows of it; after the end, what it knew last."""
-        if not self._has_ended:
+        if not self.has_ended:
             self._state = members(self._broker.control("GET", self._path()))
         return self._state
 
@@ -91,12 +92,12 @@ class Script:
 
     def end(self) -> None:
         """End it, and remove its rules; nothing happens the second time."""
-        if self._has_ended:
+        if self.has_ended:
             return
         if _kept:
             _kept[-1].append(self.record())
         self._state = members(self._broker.control("DELETE", self._path()))
-        self._has_ended = True
+        self.has_ended = True
 
     def __enter__(self) -> Self:
         """Return itself; it runs already."""
@@ -119,7 +120,7 @@ class Script:
                 self.end()
             return
         try:
-            if not self._has_ended:
+            if not self.has_ended:
                 self.wait()
         except AssertionError:
             self.end()

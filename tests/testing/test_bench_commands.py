@@ -104,6 +104,30 @@ def test_a_wait_for_requests(broker: Broker) -> None:
         broker.wait_for_request("Produce", count=2, after=first.id, timeout=SOON)
 
 
+def test_a_wait_for_a_group(broker: Broker) -> None:
+    empty = broker.wait_for_group("nobody", state="Dead", members=0)
+    assert empty["members"] == []
+    with pytest.raises(BrokerFailed, match=r"group nobody .*there is \{") as late:
+        broker.wait_for_group("nobody", members=2, timeout=SOON)
+    assert "\n" not in str(late.value)
+
+
+def test_a_wait_for_a_topic(broker: Broker) -> None:
+    thread = threading.Timer(0.01, broker.produce, ("new-topic", "x"))
+    thread.start()
+    found = broker.wait_for_topic("new-topic", records=1)
+    thread.join()
+    assert found["name"] == "new-topic"
+    assert broker.wait_for_topic("orders", partitions=2, partition=1, end_offset=0)
+    with pytest.raises(BrokerFailed, match="topic orders"):
+        broker.wait_for_topic("orders", partitions=3, timeout=SOON)
+
+
+def test_a_wait_for_a_transaction(broker: Broker) -> None:
+    with pytest.raises(BrokerFailed, match="txn"):
+        broker.wait_for_transaction("txn", state="Ongoing", timeout=SOON)
+
+
 def test_nothing_is_recorded(broker: Broker) -> None:
     broker.record_requests("off")
     for use in (
@@ -121,3 +145,18 @@ def test_some_apis_are_recorded(broker: Broker) -> None:
     broker.produce("orders", "y")
     (request,) = broker.requests()
     assert (request.api, request.load()["has_bytes"]) == ("Produce", True)
+
+
+def test_a_state_is_put_back(broker: Broker) -> None:
+    broker.produce("of-a-snapshot", "kept")
+    broker.snapshot("seeded")
+    broker.produce("of-a-snapshot", "gone")
+    broker.create_topic("gone")
+    broker.restore("seeded")
+    assert [record.value for record in broker.records("of-a-snapshot")] == [b"kept"]
+    broker.reset()
+    broker.advance()
+    broker.restore("seeded")
+    assert [record.value for record in broker.records("of-a-snapshot")] == [b"kept"]
+    with pytest.raises(BrokerFailed, match="there is no snapshot 'other'"):
+        broker.restore("other")

@@ -243,6 +243,12 @@ def test_a_reset_ends_scripts(broker: Broker) -> None:
     assert broker.control("GET", "/v1/scripts") == []
 
 
+def test_no_fault_no_script(broker: Broker) -> None:
+    start(broker, rules=[ASK])
+    broker.control("DELETE", "/v1/faults")
+    assert broker.control("GET", "/v1/scripts") == []
+
+
 def test_there_is_a_bound(broker: Broker) -> None:
     for _ in range(100):
         start(broker)

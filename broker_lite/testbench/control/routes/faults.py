@@ -71,8 +71,8 @@ async def list_faults(call: Call) -> list[FaultState]:
 
 
 async def clear_faults(call: Call) -> Done:
-    """Remove all rules, and release what they hold."""
-    call.bench.faults.clear()
+    """Remove all rules, release what they hold, and end all scripts."""
+    call.bench.clear(faults=True, journal=False)
     return Done()
 
 
