@@ -59,7 +59,7 @@ def pytest_runtest_makereport(
 
         directory = Path(item.config.getoption("broker_lite_keep"))
         directory.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^a-zA-Z0-9._-]+", "-", item.name).strip("-")[:_NAME_MAX]
+        name = re.sub(r"[^a-zA-Z0-9._-]+", "-", item.nodeid).strip("-")[-_NAME_MAX:]
         for number, record in enumerate(records, 1):
             end = "" if number == 1 else f"-{number}"
             path = directory / f"{name}{end}.brokerlite"

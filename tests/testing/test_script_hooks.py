@@ -52,18 +52,19 @@ def test_marks_and_what_is_kept(pytester: pytest.Pytester) -> None:
     (pytester.path / "lost.json").write_text(json.dumps(SCRIPT))
     (pytester.path / "record.json").write_text(json.dumps(RECORD))
     pytester.makepyfile(SOURCE)
+    ours = "test_marks_and_what_is_kept.py-test_"
     result = pytester.runpytest_inprocess("-W", "error", "--broker-lite-keep", "kept")
     result.assert_outcomes(passed=2, failed=3)
     result.stdout.fnmatch_lines(
         [
             "*rule lost acted on no request*",
-            "*kept/test_does_not_act.brokerlite: broker.script() and*",
-            "*kept/test_fails-1.brokerlite: broker.script() and*",
+            f"*kept/{ours}does_not_act.brokerlite: broker.script() and*",
+            f"*kept/{ours}fails-1.brokerlite: broker.script() and*",
             "*broker_script needs the fixture broker or broker_cluster*",
         ]
     )
     names = sorted(path.name for path in (pytester.path / "kept").iterdir())
-    assert names == ["test_does_not_act.brokerlite", "test_fails-1.brokerlite"]
-    record = json.loads((pytester.path / "kept" / "test_fails-1.brokerlite").read_text())
+    assert names == [f"{ours}does_not_act.brokerlite", f"{ours}fails-1.brokerlite"]
+    record = json.loads((pytester.path / "kept" / names[1]).read_text())
     assert record["decisions"] == [{"rule": "lost", "match": 1, "request": 1}]
     assert any("REQUEST_TIMED_OUT" in each for each in record["requests"])

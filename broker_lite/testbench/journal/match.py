@@ -81,6 +81,66 @@ class Comparer(Generic[T]):
         return True
 
 
+class Comparing:
+    """A comparison of the entries with what is expected, which can go on when more have come.
+
+    What comes after the last expected request is not looked at.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        expected: Sequence[Selectors],
+        *,
+        others_ok: Iterable[str | int] | None = (),
+        after: int = 0,
+    ) -> None:
+        """Compare nothing yet.
+
+        Args:
+            journal: the journal.
+            expected: the requests that have to come, in order.
+            others_ok: APIs whose requests may come anywhere in between; None for all.
+            after: the number of the entry after which to begin.
+
+        Raises:
+            ControlError: a selector is wrong.
+        """
+        self._journal = journal
+        self._expected = expected
+        self._matchers = [Matcher(each, f"[{number}]") for number, each in enumerate(expected)]
+        others = None if others_ok is None else list(others_ok)
+        other = Matcher(Selectors(keys=others), "others_ok")
+        self._comparer = Comparer[EntryFacts](
+            [each.matches for each in self._matchers], other.matches
+        )
+        self._after = after
+        self._is_over = False
+
+    async def go_on(self) -> Comparison:
+        """Compare the entries that have come since, one after the other; tell what is known now."""
+        names = self._journal.topic_names()
+        turns = Turns()
+        for entry in [] if self._is_over else self._journal.entries(self._after):
+            if self._is_over:
+                break
+            # another caller may have compared entries while this one let others run
+            if entry.number > self._after:
+                self._after = entry.number
+                self._is_over = self._comparer.take(EntryFacts(entry, names))
+            await turns.next()
+        return self.told()
+
+    def told(self) -> Comparison:
+        """Tell what is known of the entries that were compared."""
+        expected, met = self._expected, self._comparer.met
+        told = Comparison(matched=len(met), requests=[facts.entry.id for facts in met])
+        if len(met) < len(expected):
+            wrong = self._comparer.wrong
+            told.first_difference = _difference(expected, self._matchers, met, wrong)
+        return told
+
+
 async def match(
     journal: Journal,
     expected: Sequence[Selectors],
@@ -88,34 +148,8 @@ async def match(
     others_ok: Iterable[str | int] | None = (),
     after: int = 0,
 ) -> Comparison:
-    """Compare the entries with what is expected, one after the other.
-
-    What comes after the last expected request is not looked at.
-
-    Args:
-        journal: the journal.
-        expected: the requests that have to come, in order.
-        others_ok: APIs whose requests may come anywhere in between; None for all.
-        after: the number of the entry after which to begin.
-
-    Raises:
-        ControlError: a selector is wrong.
-    """
-    matchers = [Matcher(each, f"[{number}]") for number, each in enumerate(expected)]
-    others = None if others_ok is None else list(others_ok)
-    other = Matcher(Selectors(keys=others), "others_ok")
-    comparer = Comparer[EntryFacts]([each.matches for each in matchers], other.matches)
-    names = journal.topic_names()
-    turns = Turns()
-    for entry in journal.entries(after):
-        if comparer.take(EntryFacts(entry, names)):
-            break
-        await turns.next()
-    met = comparer.met
-    told = Comparison(matched=len(met), requests=[facts.entry.id for facts in met])
-    if len(met) < len(expected):
-        told.first_difference = _difference(expected, matchers, met, comparer.wrong)
-    return told
+    """Compare the entries with what is expected; see Comparing."""
+    return await Comparing(journal, expected, others_ok=others_ok, after=after).go_on()
 
 
 def described(selectors: Selectors) -> str:

@@ -16,7 +16,7 @@ from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.fault import Fault
 from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.entry_facts import EntryFacts
-from broker_lite.testbench.journal.match import Comparison, match
+from broker_lite.testbench.journal.match import Comparing, Comparison
 from broker_lite.testbench.journal.render import line
 from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.journal.waits import TIMEOUT_MS_MAX, wait
@@ -76,7 +76,7 @@ class ScriptRun:
         self._record()
         self._after = bench.journal.last
         self._asked_before = bench.faults.requests
-        self._compared: tuple[int, Comparison] | None = None
+        self._comparing = self._compare()
         self._started_s = monotonic()
         self.steps = [
             StepState(do=f"{step.do.method} {step.do.path}", state="pending")
@@ -119,6 +119,13 @@ class ScriptRun:
         if not self._bench.journal.wanted_keys():
             self._set_recording = Recording(recording="headers")
             self._bench.record(self._set_recording)
+
+    def _compare(self) -> Comparing | None:
+        expected = self._script.expect
+        if not expected.requests:
+            return None
+        others, after = expected.others_ok, self._after
+        return Comparing(self._bench.journal, expected.requests, others_ok=others, after=after)
 
     # -- the steps
 
@@ -163,17 +170,7 @@ class ScriptRun:
 
     async def comparison(self) -> Comparison | None:
         """Return how much of the expected requests has come; None if none are expected."""
-        expected = self._script.expect
-        if not expected.requests:
-            return None
-        journal = self._bench.journal
-        if self._compared is None or self._compared[0] != journal.last:
-            last = journal.last
-            found = await match(
-                journal, expected.requests, others_ok=expected.others_ok, after=self._after
-            )
-            self._compared = last, found
-        return self._compared[1]
+        return None if self._comparing is None else await self._comparing.go_on()
 
     async def outcome(self) -> Outcome:
         """Return what it has come to so far."""
@@ -252,7 +249,7 @@ class ScriptRun:
         try:
             outcome = await self._final(_TELL_S)
         except asyncio.CancelledError:
-            compared = None if self._compared is None else self._compared[1]
+            compared = None if self._comparing is None else self._comparing.told()
             outcome = outcome_of(self.steps, self.faults, self._script.expect, compared)
             logger.error("script: %s", outcome.line)
             raise

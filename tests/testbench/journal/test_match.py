@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.journal import Journal
-from broker_lite.testbench.journal.match import Comparer, described, match
+from broker_lite.testbench.journal.match import Comparer, Comparing, described, match
 from broker_lite.testbench.selectors import Selectors
 from broker_lite.wire import messages
 from tests.testbench.journal.recorded import Client, batch, produce, produced, recording
@@ -47,6 +47,31 @@ async def test_all_in_order(journal: Journal) -> None:
     told = await match(journal, expected("Metadata", "Produce"), after=3)
     assert told.requests == ["r4", "r5"]
     assert (await match(journal, [])).matched == 0
+
+
+async def test_a_comparison_goes_on(journal: Journal) -> None:
+    client = Client(journal)
+    metadata = messages.MetadataRequest
+    wanted = expected("Produce", "Produce", "Metadata")
+    comparing = Comparing(journal, wanted, others_ok=["InitProducerId", "Metadata"])
+    assert comparing.told().matched == 0
+    assert (await comparing.go_on()).requests == ["r3", "r5"]
+    journal.clear()  # what was compared is not asked for again
+    told = await comparing.go_on()
+    assert (told.matched, told.first_difference is None) == (2, False)
+    client.send(metadata, metadata(topics=[]), 9)
+    client.send(messages.ApiVersionsRequest, messages.ApiVersionsRequest(), 3)
+    told = await comparing.go_on()
+    assert (told.requests, told.first_difference) == (["r3", "r5", "r6"], None)
+    assert await comparing.go_on() == told
+
+
+async def test_a_wrong_request_stays_wrong(journal: Journal) -> None:
+    comparing = Comparing(journal, expected("Metadata"))
+    told = await comparing.go_on()
+    assert told.first_difference is not None
+    assert told.first_difference.got == "r1"
+    assert await comparing.go_on() == told
 
 
 async def test_the_first_wrong_request_is_named(journal: Journal) -> None:
