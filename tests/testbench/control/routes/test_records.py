@@ -143,3 +143,12 @@ def test_what_cannot_be_written(broker: Broker, body: str, text: str) -> None:
 def test_nothing_is_read_of_a_topic_that_is_not_there(broker: Broker) -> None:
     with pytest.raises(BrokerFailed, match="there is no topic 'x'"):
         lines(broker, topic="x")
+
+
+def test_nothing_is_written_where_nobody_leads() -> None:
+    settings = {"broker.session.timeout.ms": 0, "default.replication.factor": 1}
+    with Broker(settings, brokers=2, topics=["t:2"]) as cluster:
+        down = cluster.partition("t", 1)["leader"]
+        cluster.control("PATCH", f"/v1/brokers/{down}", {"state": "stopped"})
+        with pytest.raises(BrokerFailed, match=r"topic t: nobody leads the partitions \[1\]"):
+            cluster.control("POST", T, '{"value": 1}')

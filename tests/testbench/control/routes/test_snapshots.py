@@ -1,19 +1,14 @@
 """Snapshots by the control API: everything comes back, and nothing that came later is left.
 
-Also tests: broker_lite.testbench.snapshots, broker_lite.log.directory.snapshots,
-broker_lite.log.files.copying.
+Also tests: broker_lite.testbench.snapshots.
 """
 
-import errno
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
-from broker_lite.log.files import copying
 from broker_lite.testing import Broker, BrokerFailed
 
 
@@ -190,27 +185,14 @@ def test_a_reset_that_keeps_what_there_is_not(broker: Broker) -> None:
         broker.control("POST", "/v1/reset", {"keep": ["users"]})
 
 
-@pytest.mark.parametrize("size_bytes", [0, 1, 64 * 1024, 3_000_000])
-@pytest.mark.parametrize("can_share", [True, False])
-def test_a_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int, can_share: bool
-) -> None:
-    if not can_share:
-
-        def refuse(*_: object) -> int:
-            raise OSError(errno.EOPNOTSUPP, "not here")
-
-        monkeypatch.setattr(os, "copy_file_range", refuse)
-        monkeypatch.setattr(os, "link", refuse)
-    source = tmp_path / "source"
-    source.write_bytes(os.urandom(size_bytes))
-    for copy in (copying.copy_file, copying.link_or_copy):
-        target = tmp_path / copy.__name__
-        copy(str(source), str(target))
-        assert target.read_bytes() == source.read_bytes()
-    copying.unshare(str(source))
-    assert source.stat().st_nlink == 1
-    with pytest.raises(FileExistsError):
-        copying.copy_file(str(source), str(target))
-    with pytest.raises(FileNotFoundError):
-        copying.link_or_copy(str(tmp_path / "none"), str(tmp_path / "other"))
+@pytest.mark.parametrize("kept", [[], ["faults"], ["journal"], ["journal", "faults"]])
+def test_a_reset_that_keeps_faults_and_the_journal(broker: Broker, kept: list[str]) -> None:
+    broker.control("POST", "/v1/faults", {"keys": ["EndTxn"], "error": "NOT_COORDINATOR"})
+    broker.control("PUT", "/v1/requests/recording", {"recording": "headers"})
+    broker.produce("t", "a")
+    broker.control("PUT", "/v1/requests/recording", {"recording": "off"})
+    broker.control("POST", "/v1/reset", {"keep": kept})
+    assert bool(asked(broker, "GET", "/v1/faults")) == ("faults" in kept)
+    assert bool(asked(broker, "GET", "/v1/requests")) == ("journal" in kept)
+    broker.control("POST", "/v1/reset")
+    assert asked(broker, "GET", "/v1/faults") == []
