@@ -217,10 +217,10 @@ def _print_requests(client: ControlClient, options: argparse.Namespace) -> int:
         raise SettingsError("write the selectors as NAME=VALUE")
     query = {name: _query_value(value) for name, value in found.items()}
     query |= _given({"limit": options.limit})
-    path = "/v1/requests" + (f"?{urlencode(query)}" if query else "")
+    path = "/v1/requests" + ("/follow" if options.follow else "")
+    path += f"?{urlencode(query)}" if query else ""
     if not options.follow:
-        answer = _asked(client, _Request("GET", path))
-        entries = answer.get("requests", []) if isinstance(answer, dict) else answer
+        entries = _asked(client, _Request("GET", path))
         assert isinstance(entries, list)
         for entry in entries:
             print(_line(entry))

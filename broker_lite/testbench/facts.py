@@ -6,9 +6,8 @@ for, so a fault on EndTxn never decodes a Produce.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from broker_lite.control.metadata.topic import Topic
 from broker_lite.handler.context import HandlerContext, Request
 from broker_lite.handler.fetch.partition import PartitionKey
 from broker_lite.wire import messages
@@ -17,10 +16,18 @@ from broker_lite.wire.schema import Field, catalog_by_api
 from broker_lite.wire.structs import Struct
 
 _FETCH: Final = 1
+_ABOUT_ALL_PARTITIONS: Final = frozenset((3, 75))  # Metadata, DescribeTopicPartitions
 _TOPIC: Final = "topicName"
 _GROUP: Final = "groupId"
 _TRANSACTIONAL_ID: Final = "transactionalId"
 _TOPIC_ID: Final = "topic_id"
+_ZERO_ID: Final = bytes(16)
+_INSIDE: Final = "inside"
+_PARTITION: Final = "partition"
+_COORDINATOR: Final = "coordinator"
+_USES: Final = {_TOPIC: _TOPIC, _GROUP: "groups", _TRANSACTIONAL_ID: "transactional_ids"}
+# the id comes after the name, because partitions are those of the id where there is one
+_ORDER: Final = {_TOPIC: 0, _TOPIC_ID: 1}
 _COORDINATOR_KEYS: Final = {0: _GROUP, 1: _TRANSACTIONAL_ID}
 # fields of structs that are about a topic; the schema marks no partitions
 _PARTITIONS: Final = {
@@ -30,6 +37,16 @@ _PARTITIONS: Final = {
     "partition_index",
     "partition_indexes",
     "partitions",
+}
+
+_RESOURCES: Final = {"entity_name", "feature", "resource_name", "resource_name_filter"}
+# structs with the attribute that is a name
+_RESOURCES_OF: Final = {
+    ("AlterReplicaLogDir", "path"),
+    ("MemberIdentity", "member_id"),
+    ("ScramCredentialDeletion", "name"),
+    ("ScramCredentialUpsertion", "name"),
+    ("UserName", "name"),
 }
 
 
@@ -107,16 +124,27 @@ class Facts:
         if self.body is not None:
             kind, _ = messages.by_api(self.request.api_key)
             found.add(self.body, type(self.body).__name__, kind.structs)
+            if self.request.api_key in _ABOUT_ALL_PARTITIONS:
+                self._add_partitions_of_topics(found)
             if self.request.api_key == _FETCH:
                 found.add_partitions(session_partitions(self))
-            found.name_topics(
-                {topic_id: topic.name for topic_id, topic in self._topics_by_id.items()}
-            )
+            if found.topic_ids:
+                names = {each: self.topic_name(each) for each in found.topic_ids}
+                found.name_topics({each: name for each, name in names.items() if name})
         return found
 
-    @property
-    def _topics_by_id(self) -> Mapping[bytes, Topic]:
-        return self.context.cluster.topics_by_id
+    def topic_name(self, topic_id: bytes) -> str:
+        """Return the name of the topic with an id; empty if there is none."""
+        topic = self.context.cluster.topics_by_id.get(topic_id)
+        return "" if topic is None else topic.name
+
+    def _add_partitions_of_topics(self, found: "Entities") -> None:
+        """Add all partitions of the topics that a request for metadata names."""
+        found.topics.update(filter(None, map(self.topic_name, found.topic_ids)))
+        for name in found.topics:
+            topic = self.context.cluster.topics.get(name)
+            if topic is not None:
+                found.partitions[name] = set(range(topic.partition_count))
 
 
 class Entities:
@@ -128,7 +156,8 @@ class Entities:
         partitions: numbers by topic; the key is a name, or the id where only that is known.
         groups: group ids.
         transactional_ids: transactional ids.
-        resources: names of resources of configs and ACLs.
+        resources: names of resources of configs and ACLs, and of what else has a name: users,
+            quota entities, log directories, features, members that leave.
     """
 
     def __init__(self) -> None:
@@ -174,36 +203,30 @@ class Entities:
         structs: Mapping[str, tuple[Field, ...]],
         topic: str | bytes | None,
     ) -> None:
-        fields = structs[name]
-        topic = self._topic_of(struct, fields) or topic
-        for field in fields:
-            values = _listed(getattr(struct, field.attribute, None))
-            if field.is_struct:
-                for value in values:
-                    self._add(value, field.element_type, structs, topic)
-            elif field.attribute in _PARTITIONS and topic is not None:
-                self.partitions.setdefault(topic, set()).update(values)
-            elif field.entity == _GROUP:
-                self.groups.update(values)
-            elif field.entity == _TRANSACTIONAL_ID:
-                self.transactional_ids.update(value for value in values if value)
-            elif field.entity == _TOPIC:
-                self.topics.update(value for value in values if value)
-            elif field.attribute == "resource_name":
-                self.resources.update(values)
-        self._add_coordinator_keys(struct)
-
-    def _topic_of(self, struct: Struct, fields: tuple[Field, ...]) -> str | bytes | None:
-        """Return the topic that a struct is about; remember the id if there is one."""
-        found: str | bytes | None = None
-        for field in fields:
-            value = getattr(struct, field.attribute, None)
-            if field.attribute == _TOPIC_ID and isinstance(value, bytes) and any(value):
+        for use, attribute, element_type in _plan(name, structs):
+            value: Any = getattr(struct, attribute, None)
+            if not value and use != _PARTITION and use != _COORDINATOR:
+                continue
+            if use == _INSIDE:
+                for each in value if isinstance(value, list) else (value,):
+                    self._add(each, element_type, structs, topic)
+            elif use == _TOPIC:
+                topic = value
+                self.topics.add(value)
+            elif use == _PARTITION and topic is not None:
+                self.partitions.setdefault(topic, set()).update(_listed(value))
+            elif use == _TOPIC_ID and value != _ZERO_ID:
                 self.topic_ids.add(value)
-                found = found or value
-            elif field.entity == _TOPIC and not field.is_array and value:
-                found = value
-        return found
+                topic = value
+            else:
+                self._add_other(use, struct, value)
+
+    def _add_other(self, use: str, struct: Struct, value: object) -> None:
+        """Add what is no topic and no partition."""
+        if use == _COORDINATOR:
+            self._add_coordinator_keys(struct)
+        elif use not in (_PARTITION, _TOPIC_ID):
+            getattr(self, use).update(each for each in _listed(value) if each)
 
     def _add_coordinator_keys(self, struct: Struct) -> None:
         """Add what FindCoordinator asks for; the schema does not say what its keys are."""
@@ -212,6 +235,45 @@ class Entities:
             keys = [*_listed(getattr(struct, "coordinator_keys", None))]
             keys += [key for key in [getattr(struct, "key", None)] if key]
             (self.groups if entity == _GROUP else self.transactional_ids).update(keys)
+
+
+_Plan: TypeAlias = tuple[tuple[str, str, str], ...]
+"""What fields of a struct name: the use, the attribute, the element type."""
+
+_plans: Final[dict[int, tuple[tuple[Field, ...], _Plan]]] = {}
+
+
+def _plan(name: str, structs: Mapping[str, tuple[Field, ...]]) -> _Plan:
+    """Return the fields of a struct that name something, first the topic, then its partitions."""
+    fields = structs[name]
+    known = _plans.get(id(fields))
+    if known is None:
+        found = [
+            (use, field.attribute, field.element_type)
+            for field in fields
+            if (use := _use_of(name, field, structs))
+        ]
+        found.sort(key=lambda each: _ORDER.get(each[0], len(_ORDER)))
+        # the fields are kept, so that their id stays theirs
+        known = _plans[id(fields)] = (fields, tuple(found))
+    return known[1]
+
+
+def _use_of(name: str, field: Field, structs: Mapping[str, tuple[Field, ...]]) -> str:
+    """Return what a field names; empty if nothing."""
+    if field.is_struct:
+        return _INSIDE if _plan(field.element_type, structs) else ""
+    if field.attribute == _TOPIC_ID:
+        return _TOPIC_ID
+    if field.attribute in _PARTITIONS:
+        return _PARTITION
+    if field.attribute == "key_type":
+        return _COORDINATOR
+    if field.attribute in _RESOURCES or (name, field.attribute) in _RESOURCES_OF:
+        return "resources"
+    if field.entity == _TOPIC and field.is_array:
+        return "topics"
+    return _USES.get(field.entity or "", "")
 
 
 def api_name(api_key: int) -> str:

@@ -7,9 +7,11 @@ fault with a topic leaves heartbeats alone.
 import base64
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
 
 import msgspec
 
@@ -42,7 +44,8 @@ class Selectors(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         partitions: numbers; with a topic, of that topic.
         group: a group id, with * and ?.
         txn_id: a transactional id, with * and ?.
-        resource: the name of a resource of configs or ACLs, with * and ?.
+        resource: the name of a resource of configs or ACLs, of a user, quota entity, log directory,
+            feature or member that leaves; with * and ?.
         where: fields of the decoded request with their values; `topics[].name` means any element.
     """
 
@@ -157,6 +160,11 @@ class Matcher:
         """True if only some topics, partitions or resources of a request are meant."""
         return not self._tests.keys().isdisjoint(_PARTS)
 
+    @property
+    def names_partitions(self) -> bool:
+        """True if only some partitions are meant."""
+        return "partition" in self._tests
+
     def _of_entities(self, selectors: Selectors) -> list[Check]:
         found: list[Check] = []
         for name, attribute in (
@@ -202,12 +210,19 @@ def api_keys(keys: Iterable[str | int] | None, at: str) -> frozenset[int] | None
     names = {name.removesuffix("Request").lower(): key for key, name in _requests().items()}
     found = set()
     for position, key in enumerate(keys):
-        number = key if isinstance(key, int) else names.get(key.removesuffix("Request").lower())
+        number = _number(key, names)
         if number not in _requests():
             like = did_you_mean(str(key), [api_name(known) for known in _requests()])
             raise ControlError(400, f"there is no API {key!r}{like}", f"{at}[{position}]")
         found.add(number)
     return frozenset(found)
+
+
+def _number(key: str | int, names: Mapping[str, int]) -> int | None:
+    """Return the number of an API from its name, in any case, or from the number itself."""
+    if isinstance(key, str) and not key.isdecimal():
+        return names.get(key.lower().removesuffix("request"))
+    return int(key)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -227,11 +242,13 @@ def glob(text: str) -> Test:
 
 
 def topic_id_of(text: str, at: str) -> bytes:
-    """Return a topic id from the text that Kafka prints for it.
+    """Return a topic id from the text that Kafka prints for it, or from a UUID in hexadecimal.
 
     Raises:
         ControlError: the text is no topic id.
     """
+    with suppress(ValueError):
+        return UUID(text).bytes
     try:
         found = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:

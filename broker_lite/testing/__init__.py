@@ -10,10 +10,22 @@ if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
     from broker_lite.testing.batches import make_batch
     from broker_lite.testing.broker import Broker
+    from broker_lite.testing.faults import Fault, FaultUnused
     from broker_lite.testing.forks import BrokerDied, BrokerFailed
     from broker_lite.testing.records import Record
+    from broker_lite.testing.requests import Request
 
-__all__ = ["AsyncBroker", "Broker", "BrokerDied", "BrokerFailed", "Record", "make_batch"]
+__all__ = [
+    "AsyncBroker",
+    "Broker",
+    "BrokerDied",
+    "BrokerFailed",
+    "Fault",
+    "FaultUnused",
+    "Record",
+    "Request",
+    "make_batch",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -25,7 +37,10 @@ def __getattr__(name: str) -> object:
         "Broker": "broker",
         "BrokerDied": "forks",
         "BrokerFailed": "forks",
+        "Fault": "faults",
+        "FaultUnused": "faults",
         "Record": "records",
+        "Request": "requests",
         "make_batch": "batches",
     }
     if name not in modules:

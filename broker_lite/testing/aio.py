@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
+from broker_lite.testing.aio_bench import AsyncBenchCommands
+
 if TYPE_CHECKING:
     from broker_lite.testing.batches import Headers
     from broker_lite.testing.broker import Broker
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.records import Record
 
 
-class AsyncBroker:
+class AsyncBroker(AsyncBenchCommands):
     """The blocking methods of a Broker as coroutines; a cancelled one finishes first."""
 
     def __init__(self, broker: "Broker") -> None:
@@ -44,6 +46,13 @@ class AsyncBroker:
     async def advance(self, delta: timedelta = timedelta()) -> None:
         """See Broker.advance()."""
         await run_sync(self.broker.advance, delta)
+
+    async def control(
+        self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()
+    ) -> object:
+        """See Broker.control()."""
+        ask = partial(self.broker.control, method, path, body, wait=wait)
+        return await run_sync(ask, abandon_on_cancel=True)
 
     async def create_topic(
         self, name: str, partitions: int = 1, configs: Mapping[str, object] | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from broker_lite.errors import ClientError
+from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.data_commands import DataCommands
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
@@ -17,11 +18,12 @@ from broker_lite.testing.process import BrokerProcess
 
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
+    from broker_lite.testing.connected import ConnectedBroker
 
 _HOST: Final = "127.0.0.1"
 
 
-class Broker(ClusterCommands, DataCommands):
+class Broker(ClusterCommands, DataCommands, BenchCommands):
     """A broker in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
 
     It stops when the context ends, or when this process ends in any way. Environment variables do
@@ -88,6 +90,26 @@ class Broker(ClusterCommands, DataCommands):
         self._process: BrokerProcess | None = None
         self._death: BrokerDied | None = None
 
+    @staticmethod
+    def connect(
+        url: str, *, bootstrap: str | None = None, timeout_s: float = 60.0
+    ) -> "ConnectedBroker":
+        """Return a broker that somebody else started, such as one in a container.
+
+        It has the methods of a Broker. Those that start or end its process raise BrokerFailed.
+
+        Args:
+            url: of its control API, http://HOST:9099.
+            bootstrap: HOST:PORT for clients; None for what the broker says.
+            timeout_s: how long an answer may take.
+
+        Raises:
+            BrokerFailed: it cannot be reached.
+        """
+        from broker_lite.testing.connected import ConnectedBroker
+
+        return ConnectedBroker(url, bootstrap=bootstrap, timeout_s=timeout_s)
+
     # -- state
 
     @property
@@ -121,6 +143,11 @@ class Broker(ClusterCommands, DataCommands):
         """Whether this process started it, did not stop it, and it is alive."""
         process = self._process
         return process is not None and not process.is_inherited and not process.has_ended
+
+    @property
+    def is_controlled(self) -> bool:
+        """Whether its process was sent a request of the control API."""
+        return self._process is not None and self._process.was_asked
 
     @property
     def log(self) -> str:
@@ -195,7 +222,7 @@ class Broker(ClusterCommands, DataCommands):
         """Remove all data but the topics and records of the start, and restart at the same port.
 
         All connections are closed. Cluster id and node id stay; settings are reset to those of the
-        start.
+        start. Faults and recorded requests stay.
 
         Raises:
             BrokerFailed: it does not run, or the reset fails.
@@ -243,7 +270,7 @@ class Broker(ClusterCommands, DataCommands):
     # -- internals
 
     def control(  # type: ignore[explicit-override]
-        self, method: str, path: str, body: object = None
+        self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()
     ) -> object:
         """Send a request of the control API, and return the body of its answer.
 
@@ -251,13 +278,15 @@ class Broker(ClusterCommands, DataCommands):
             method: GET, POST, PUT, PATCH or DELETE.
             path: such as /v1/brokers/2.
             body: what becomes JSON.
+            wait: how long the broker waits before it answers, if it is to wait for something.
 
         Raises:
             BrokerFailed: it does not run, or refuses the request.
             BrokerDied: it ended by itself.
         """
+        __tracebackhide__ = True
         with self._noting_its_end() as process:
-            return process.control(method, path, body, self._timeout_s)
+            return process.control(method, path, body, self._timeout_s + wait.total_seconds())
 
     @contextmanager
     def _noting_its_end(self) -> Iterator[BrokerProcess]:
@@ -335,6 +364,7 @@ class Broker(ClusterCommands, DataCommands):
         self.addresses = self._process.address.split(",")
         found_host, _, found_port = self.addresses[0].rpartition(":")
         self.host, self.port = found_host.strip("[]"), int(found_port)
+        self._record_again()
 
     def _stop(self) -> None:
         process, self._process, self._death = self._process, None, None

@@ -63,6 +63,11 @@ class Channel:
         return self._sock.fileno() < 0
 
     @property
+    def was_asked(self) -> bool:
+        """Whether a request of the control API was sent."""
+        return self._asked > 0
+
+    @property
     def is_hung_up(self) -> bool:
         """Whether the other end is closed, or this one."""
         if self.is_closed:

@@ -5,13 +5,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from broker_lite.testing.controlled import Controlled
 from broker_lite.testing.forks import BrokerFailed
 
 if TYPE_CHECKING:
     from broker_lite.testing.nodes import BrokerNode
 
 
-class ClusterCommands:
+class ClusterCommands(Controlled):
     """The commands about brokers and partitions; each returns when all brokers know of it.
 
     Attributes:
@@ -21,10 +22,6 @@ class ClusterCommands:
 
     settings: dict[str, str]
     addresses: list[str]
-
-    def control(self, method: str, path: str, body: object = None) -> object:
-        """Send a request of the control API, and return the body of its answer."""
-        raise NotImplementedError
 
     @property
     def brokers(self) -> "Mapping[int, BrokerNode]":

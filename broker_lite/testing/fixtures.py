@@ -1,4 +1,4 @@
-"""The fixtures of the pytest plugin, resets between tests, and logs in reports of failures.
+"""The fixtures of the pytest plugin, what happens between tests, and reports of failures.
 
     broker            a broker for the session, ready
     broker_settings   its settings, by Kafka's names; override it to change them
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SECTION: Final = "broker-lite log"
 _END_SECTION: Final = "broker-lite"
+_REQUESTS_SECTION: Final = "broker-lite requests"
+_RECORDINGS: Final = ("headers", "bodies", "off")
 _SECTION_BYTES_MAX: Final = 64 * 1024
 _TOPIC_NAME_MAX: Final = 200
 _OF_BROKER: Final = frozenset(
@@ -67,6 +69,7 @@ def broker(broker_settings: dict[str, object], pytestconfig: pytest.Config) -> I
     from broker_lite.testing.broker import Broker
 
     with Broker(broker_settings) as started:
+        _prepare(started, pytestconfig)
         pytestconfig.stash[_SESSION_BROKER] = started
         yield started
         del pytestconfig.stash[_SESSION_BROKER]
@@ -85,6 +88,7 @@ def broker_cluster(
 
     settings = {"broker.session.timeout.ms": 0, **broker_settings}
     with Broker(settings, brokers=3) as started:
+        _prepare(started, pytestconfig)
         pytestconfig.stash[_SESSION_CLUSTER] = started
         yield started
         del pytestconfig.stash[_SESSION_CLUSTER]
@@ -133,7 +137,7 @@ def make_batch() -> Callable[..., bytes]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Reset the broker if wanted, and note where the log of this test begins."""
+    """Make the broker as new as is wanted, and note where the log of this test begins."""
     for started in _brokers_of(item):
         _begin_again_if_ended(started, item)
         if len(started.addresses) > 1:
@@ -145,7 +149,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             is_wanted = bool(mark.args[0] if mark.args else mark.kwargs.get("wanted", True))
         if is_wanted:
             started.reset()
+        _prepare(started, item.config)
+        _restore(started, item)
     item.stash[_LOG_SIZES] = {path: path.stat().st_size for path in _logs()}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Put the faults in force that the test is marked with; one that does not act fails it."""
+    __tracebackhide__ = True
+    marks = [item.get_closest_marker(name) for name in ("broker_fault", "broker_snapshot")]
+    if not any(marks):
+        return (yield)
+    from broker_lite.testing.between_tests import check_snapshot, faults_of
+
+    brokers = _brokers_of(item)
+    check_snapshot(item, brokers)
+    with faults_of(item, brokers):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -159,12 +180,45 @@ def pytest_runtest_makereport(
             end = _end_of(started)
             if end is not None:
                 report.sections.append((_END_SECTION, end))
+            _add_requests(report, started)
         sizes = item.stash.get(_LOG_SIZES, {})
         for path in _logs():
             text = _read(path, sizes.get(path, 0))
             if text:
                 report.sections.append((f"{_SECTION} ({path.stem})", text))
     return report
+
+
+def _prepare(broker: "Broker", config: pytest.Config) -> None:
+    """Clear a broker's faults and recorded requests, and let it record."""
+    from broker_lite.testing.between_tests import prepare
+
+    recording = config.getini("broker_lite_requests")
+    if recording not in _RECORDINGS:
+        told = f"broker_lite_requests: {recording}: write {', '.join(_RECORDINGS)}"
+        raise pytest.UsageError(told)
+    prepare(broker, recording)
+
+
+def _restore(broker: "Broker", item: pytest.Item) -> None:
+    """Put the snapshot back that a test is marked with.
+
+    There may be none yet: a fixture of the first test that is marked with it saves it.
+    """
+    mark = item.get_closest_marker("broker_snapshot")
+    if mark is not None:
+        from broker_lite.testing.between_tests import restore
+
+        restore(broker, *mark.args, **mark.kwargs)
+
+
+def _add_requests(report: pytest.TestReport, broker: "Broker") -> None:
+    """Add the last requests of a broker to the report of a failure."""
+    from broker_lite.testing.between_tests import lines
+
+    text = lines(broker)
+    if text:
+        report.sections.append((_REQUESTS_SECTION, text))
 
 
 def _brokers_of(item: pytest.Item) -> "list[Broker]":

@@ -34,7 +34,7 @@ class BrokerDied(BrokerFailed):
     """A broker ended without being stopped; restart() starts it again."""
 
 
-class Refused(BrokerFailed):
+class ControlRefused(BrokerFailed):
     """The control API refuses a request.
 
     Attributes:
@@ -53,7 +53,8 @@ class Refused(BrokerFailed):
         at = f"{told['at']}: " if "at" in told else ""
         self.status = status
         self.found = told.get("found")
-        there = "" if self.found is None else f"; there is {json.dumps(self.found)}"
+        is_told = self.found is None or (isinstance(self.found, dict) and "near" in self.found)
+        there = "" if is_told else f"; there is {json.dumps(self.found)}"
         super().__init__(f"{at}{told.get('error')}{there}")
 
 

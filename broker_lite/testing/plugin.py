@@ -25,12 +25,24 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         type="bool",
         default=False,
     )
+    parser.addini(
+        "broker_lite_requests",
+        "what the `broker` fixture records of requests: headers, bodies or off",
+        default="headers",
+    )
 
 
 def pytest_configure(config: "pytest.Config") -> None:
     """Add the fixtures."""
     config.addinivalue_line(
         "markers", "broker_reset(wanted=True): whether to reset the broker before the test"
+    )
+    config.addinivalue_line(
+        "markers",
+        "broker_fault(*keys, **rule): a fault during the test, as broker.fault(); it has to act",
+    )
+    config.addinivalue_line(
+        "markers", "broker_snapshot(name): restore what broker.snapshot(name) kept before the test"
     )
     fixtures = import_module("broker_lite.testing.fixtures")
     config.pluginmanager.register(fixtures, "broker_lite_fixtures")

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Final
 
 from broker_lite.testing.channel import Channel, Ended
-from broker_lite.testing.forks import BrokerDied, BrokerFailed, Forks, Refused
+from broker_lite.testing.forks import BrokerDied, BrokerFailed, ControlRefused, Forks
 from broker_lite.testing.plan import Plan
 
 _END_TIMEOUT_S: Final = 10.0
@@ -57,6 +57,11 @@ class BrokerProcess:
         return self._channel.is_closed
 
     @property
+    def was_asked(self) -> bool:
+        """Whether it was sent a request of the control API."""
+        return self._channel.was_asked
+
+    @property
     def has_ended(self) -> bool:
         """Whether the process is gone in any way: the other end of its socket is closed."""
         return self._channel.is_hung_up
@@ -99,6 +104,7 @@ class BrokerProcess:
             BrokerDied: it has ended.
             BrokerFailed: the request is refused.
         """
+        __tracebackhide__ = True
         request: dict[str, object] = {"method": method, "path": path}
         if body is not None:
             request["body"] = body
@@ -109,7 +115,7 @@ class BrokerProcess:
         except TimeoutError:
             raise self._failure(f"no answer to {method} {path} in {timeout_s:g} s") from None
         if answer.status != _OK:
-            raise Refused(answer.status, answer.body)
+            raise ControlRefused(answer.status, answer.body)
         return answer.body
 
     def stop(self) -> None:

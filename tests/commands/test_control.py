@@ -3,7 +3,10 @@
 import io
 import json
 import re
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +67,45 @@ def test_a_refusal_names_the_place(ask: CommandLine) -> None:
     assert told.startswith("1: rules[0].error: there is no error 'NOT_LEADER'; did you mean")
 
 
+def test_requests(ask: CommandLine, broker: Broker) -> None:
+    assert ask.ok("requests") == ""
+    broker.record_requests()
+    broker.produce("orders", "x")
+    first, *_ = ask.ok("requests", "keys=Produce,Metadata,topic=orders").splitlines()
+    assert " Metadata v" in first
+    (last,) = ask.ok("requests", "--limit", "1").splitlines()
+    assert " Produce v" in last
+    assert ask.ok("requests", "keys=produce,errors=true,nodes=1,2") == ""
+    assert ask.fails("requests", "keys=prodce").startswith("1: ")
+    broker.record_requests("off")
+
+
+def test_requests_as_they_come(ask: CommandLine, broker: Broker) -> None:
+    broker.record_requests()
+    command = [sys.executable, "-m", "broker_lite", *ask.beginning]
+    command += ["requests", "keys=Produce", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        reader = threading.Thread(target=lambda: lines.append(process.stdout.readline()))
+        reader.start()
+        while reader.is_alive():  # it may not follow yet
+            broker.produce("orders", "x")
+            reader.join(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    assert " Produce v" in lines[0]
+    broker.record_requests("off")
+
+
+def test_a_wait_for_a_group(ask: CommandLine) -> None:
+    wait = ask.of("groups", "wait", "nobody")
+    assert json.loads(wait.ok("--members", "0", "--state", "Dead"))["members"] == []
+    told = wait.fails("--members", "2", "--timeout-ms", "1")
+    assert told.startswith("1: ")
+    assert "nobody" in told
+
+
 def test_brokers(ask: CommandLine, broker: Broker) -> None:
     for action, state in (("down", "down"), ("up", "up"), ("hang", "hung"), ("stop", None)):
         if state is None:
@@ -75,9 +117,9 @@ def test_brokers(ask: CommandLine, broker: Broker) -> None:
 
 
 def test_a_reset(ask: CommandLine, broker: Broker) -> None:
-    broker.create_topic("orders")
+    broker.create_topic("of-a-test")
     assert ask.ok("reset") == ""
-    assert ask.fails("get", "/v1/topics/orders/0") == "1: there is no topic 'orders'"
+    assert ask.fails("get", "/v1/topics/of-a-test/0") == "1: there is no topic 'of-a-test'"
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,12 @@ def test_what_find_coordinator_asks_for(key_type: int, attribute: str) -> None:
     assert getattr(new.entities, attribute) == {"k", "l"}
 
 
+def test_a_group_of_an_older_version_is_none() -> None:
+    kind = messages.OffsetFetchRequest
+    group = kind.OffsetFetchRequestGroup(group_id="g", topics=[])
+    assert facts(kind, kind(groups=[group]), 9).entities.groups == {"g"}
+
+
 def test_resources() -> None:
     kind = messages.DescribeConfigsRequest
     resource = kind.DescribeConfigsResource(resource_type=2, resource_name="t")

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -62,6 +63,7 @@ def test_an_unknown_selector_is_an_error_that_names_it() -> None:
         ({}, ""),
         ({"keys": ["Produce"]}, ""),
         ({"keys": [0]}, ""),
+        ({"keys": ["0", "PRODUCEREQUEST"]}, ""),
         ({"keys": ["produce", "Fetch"]}, ""),
         ({"keys": ["Fetch", "FetchRequest"]}, "API 'Produce' is not Fetch"),
         ({"versions": [0, 9]}, ""),
@@ -112,6 +114,8 @@ def test_by_topic_id() -> None:
     assert Matcher(Selectors(topic="by-id")).matches(produce(13))
     other = Matcher(Selectors(topic_id=topic_id_text(bytes(16))))
     assert not other.matches(produce(13))
+    for text in (TOPIC_ID.hex(), str(UUID(bytes=TOPIC_ID)).upper()):
+        assert Matcher(Selectors(topic_id=text)).matches(produce(13))
     where = Matcher(Selectors(where={"topic_data[].topic_id": ID_TEXT}))
     assert where.matches(produce(13))
     assert not where.matches(produce(9))

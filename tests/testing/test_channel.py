@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from broker_lite.testing.channel import Answer, Channel, Ended
-from broker_lite.testing.forks import Refused
+from broker_lite.testing.forks import ControlRefused
 
 TIMEOUT_S = 30.0
 
@@ -172,9 +172,9 @@ def test_a_failure_ends_a_wait_for_a_start(channel: Channel, peer: Peer) -> None
 
 
 def test_a_refusal_names_the_place() -> None:
-    refused = Refused(400, {"error": "there is no error 'X'", "at": "rules[0].error"})
+    refused = ControlRefused(400, {"error": "there is no error 'X'", "at": "rules[0].error"})
     assert str(refused) == "rules[0].error: there is no error 'X'"
-    assert Refused(503, "starting").args == ("starting",)
-    late = Refused(408, {"error": "too late", "found": {"members": 1}})
-    assert str(late) == 'too late; there is {"members": 1}'
+    assert ControlRefused(503, "starting").args == ("starting",)
+    late = ControlRefused(408, {"error": "too late", "found": {"members": 1}})
     assert (late.status, late.found) == (408, {"members": 1})
+    assert str(late) == 'too late; there is {"members": 1}'

@@ -14,6 +14,7 @@ from broker_lite.settings.table import rows
 from broker_lite.testing import Broker
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.nodes import BrokerNode
+from tests.tidy import control_pages
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
 USEFUL_SETTINGS: Final = (
@@ -231,6 +232,11 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "cluster commands": cluster_commands,
     "broker nodes": broker_nodes,
     "ignored settings": ignored_settings,
+    "control resources": control_pages.resources,
+    "control bodies": control_pages.bodies,
+    "rule members": control_pages.rule_members,
+    "selectors": control_pages.selector_members,
+    "poisons": control_pages.poisons,
 }
 
 

@@ -56,8 +56,6 @@ class Gate:
         facts = cast(Facts, _Arrival(node_id, address[0], info.name))
         for fault in self.faults:
             if fault.is_armed and not fault.is_over and fault.takes(facts):
-                if fault.rule.observe:
-                    continue
                 self._keep_out(fault, sock, address)
                 self._took(fault)
                 return False

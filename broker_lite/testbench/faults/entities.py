@@ -4,7 +4,7 @@ With it, a fault on one partition of several works for any API without code in i
 without a row has one error for the whole request, or none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -18,7 +18,8 @@ class Level(NamedTuple):
     """One array of a request, and the one of the answer with the elements of the same names.
 
     Attributes:
-        kind: what an element names: topic, partition, group, txn, coordinator, resource; or other.
+        kind: what an element names: topic, partition, group, txn, coordinator, resource, quota; or
+            other.
         request: attribute of the array in the request; empty if the answer has more than that.
         response: the same in the answer; empty if the answer leaves the level out.
         request_keys: attributes that name an element; none if the elements are plain values.
@@ -31,18 +32,20 @@ class Level(NamedTuple):
     request_keys: tuple[str, ...]
     response_keys: tuple[str, ...]
 
-    def named(self, above: Named, key: tuple[object, ...], names: Mapping[bytes, str]) -> Named:
+    def named(
+        self, above: Named, key: tuple[object, ...], name_of: Callable[[bytes], str]
+    ) -> Named:
         """Return what an element names, together with what the levels above it name.
 
         Args:
             above: what the levels above it name.
             key: the values that name the element.
-            names: of topics by their ids.
+            name_of: returns the name of a topic by its id, empty if it is not known.
         """
         first = key[0] if key else None
         if self.kind == "topic":
             topic_id = key[1] if len(key) > 1 and isinstance(key[1], bytes) else b""
-            name = first if isinstance(first, str) and first else names.get(topic_id, "")
+            name = first if isinstance(first, str) and first else name_of(topic_id)
             return above._replace(topic=name, topic_id=topic_id)
         if self.kind == "partition" and isinstance(first, int):
             return above._replace(partition=first)
@@ -50,10 +53,18 @@ class Level(NamedTuple):
             above = above._replace(group=first)
         if self.kind in ("txn", "coordinator") and isinstance(first, str):
             above = above._replace(txn_id=first)
+        if self.kind == "quota":
+            return above._replace(resource=_name_of_quota(first))
         if self.kind == "resource":
             last = key[-1] if key else None
             return above._replace(resource=last if isinstance(last, str) else "")
         return above
+
+
+def _name_of_quota(entity: object) -> str:
+    """Return the first name of a quota's entity; empty for that of all users, or all clients."""
+    parts = entity if isinstance(entity, list) else []
+    return next((part.entity_name for part in parts if part.entity_name), "")
 
 
 class Row(NamedTuple):
@@ -64,8 +75,8 @@ class Row(NamedTuple):
         writes: whether a failed element must not be seen by the handler.
         error: attribute of the error.
         defaults: fields of a failed element that do not have the schema's defaults.
-        needs_topics: it counts only for rules that choose topics or partitions.
-        unless_topics: it counts only for other rules.
+        needs: it counts only for rules that choose topics, or that choose partitions.
+        unless: it counts only for other rules.
         by_position: elements of the answer have no names, only the order of the request's.
     """
 
@@ -73,8 +84,8 @@ class Row(NamedTuple):
     writes: bool = False
     error: str = "error_code"
     defaults: Mapping[str, object] = _NO_DEFAULTS
-    needs_topics: bool = False
-    unless_topics: bool = False
+    needs: str = ""
+    unless: str = ""
     by_position: bool = False
 
 
@@ -108,6 +119,15 @@ _CONFIGS: Final = ("resource_type", "resource_name")
 _NO_OFFSET: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "metadata": ""}
 _NOWHERE: Final = {"node_id": -1, "host": "", "port": -1}
 
+_METADATA: Final = (
+    Row((_topics("topics", "topics"),), unless="partitions"),
+    Row(
+        (_topics("topics", "topics"), _numbers("", "partitions")),
+        defaults={"leader_id": -1},
+        needs="partitions",
+    ),
+)
+
 ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
     0: (  # Produce
         Row(
@@ -136,14 +156,14 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
     2: (  # ListOffsets
         Row(_TOPIC_PARTITIONS, defaults={"timestamp": -1, "offset": -1, "leader_epoch": -1}),
     ),
-    3: (Row((_topics("topics", "topics"),)),),  # Metadata
+    3: _METADATA,  # Metadata
     8: (Row(_TOPIC_PARTITIONS, writes=True),),  # OffsetCommit
     9: (  # OffsetFetch
         Row(
             (_topics("topics", "topics"), _numbers("partition_indexes", "partitions")),
             defaults=_NO_OFFSET,
         ),
-        Row((_names("group", "groups", "groups", "group_id"),), unless_topics=True),
+        Row((_names("group", "groups", "groups", "group_id"),), unless="topics"),
         Row(
             (
                 _names("group", "groups", "groups", "group_id"),
@@ -151,7 +171,7 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
                 _numbers("partition_indexes", "partitions"),
             ),
             defaults=_NO_OFFSET,
-            needs_topics=True,
+            needs="topics",
         ),
     ),
     10: (  # FindCoordinator
@@ -227,14 +247,14 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
     34: (  # AlterReplicaLogDirs
         Row(
             (
-                _names("other", "dirs", "", "path"),
+                _names("resource", "dirs", "", "path"),
                 _topics("topics", "results", "name", "topic_name"),
                 _numbers("partitions", "partitions"),
             ),
             writes=True,
         ),
     ),
-    35: (Row((_names("other", "", "results", "log_dir"),)),),  # DescribeLogDirs
+    35: (Row((_names("resource", "", "results", "log_dir"),)),),  # DescribeLogDirs
     37: (Row((_topics("topics", "results"),), writes=True),),  # CreatePartitions
     42: (  # DeleteGroups
         Row((_names("group", "groups_names", "results", "", "group_id"),), writes=True),
@@ -256,12 +276,12 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
     ),
     47: (Row(_TOPIC_PARTITIONS, writes=True),),  # OffsetDelete
     49: (
-        Row((_names("other", "entries", "entries", "entity"),), writes=True),
+        Row((_names("quota", "entries", "entries", "entity"),), writes=True),
     ),  # AlterClientQuotas
-    50: (Row((_names("other", "users", "results", "name", "user"),)),),  # DescribeUserScram...
+    50: (Row((_names("resource", "users", "results", "name", "user"),)),),  # DescribeUserScram...
     51: (  # AlterUserScramCredentials
-        Row((_names("other", "deletions", "results", "name", "user"),), writes=True),
-        Row((_names("other", "upsertions", "results", "name", "user"),), writes=True),
+        Row((_names("resource", "deletions", "results", "name", "user"),), writes=True),
+        Row((_names("resource", "upsertions", "results", "name", "user"),), writes=True),
     ),
     55: (  # DescribeQuorum
         Row(
@@ -271,7 +291,7 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
             )
         ),
     ),
-    57: (Row((_names("other", "feature_updates", "results", "feature"),), writes=True),),
+    57: (Row((_names("resource", "feature_updates", "results", "feature"),), writes=True),),
     61: (  # DescribeProducers
         Row((_topics("topics", "topics"), _numbers("partition_indexes", "partitions"))),
     ),
@@ -279,7 +299,7 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
         Row((_names("txn", "transactional_ids", "transaction_states", "", "transactional_id"),)),
     ),
     69: (Row((_names("group", "group_ids", "groups", "", "group_id"),)),),  # ConsumerGroupDescribe
-    75: (Row((_topics("topics", "topics"),)),),  # DescribeTopicPartitions
+    75: _METADATA,  # DescribeTopicPartitions
 }
 
 TOP_DEFAULTS: Final[Mapping[int, Mapping[str, object]]] = {10: _NOWHERE}

@@ -5,8 +5,8 @@ are added to its answer. Of a request that reads, the handler's answer is change
 told though the work was done (`applied`), the handler does all of it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import Parts, Request
@@ -37,6 +37,7 @@ Key: TypeAlias = tuple[object, ...]
 _ERROR: Final = "error_code"
 _PRODUCE: Final = 0
 _FETCH: Final = 1
+_API_VERSIONS: Final = 18
 
 
 class _Taken(NamedTuple):
@@ -66,9 +67,7 @@ class Failing:
         self._facts = facts
         self._request = facts.request
         self._text = text
-        self._names: Mapping[bytes, str] = {
-            topic_id: topic.name for topic_id, topic in facts.context.cluster.topics_by_id.items()
-        }
+        self._name_of = facts.topic_name
 
     async def answer(self, run: Run) -> Parts | None:
         """Answer the request.
@@ -80,6 +79,8 @@ class Failing:
             CannotApply: this request, or its answer, has no place for the error.
         """
         key = self._request.api_key
+        if key == _API_VERSIONS and self._code is ErrorCode.UNSUPPORTED_VERSION:
+            return [_older_api_versions(self._request.api_version)]
         empty = Answer(self._request)
         rows = self._rows(empty)
         whole = self._is_whole(empty, rows)
@@ -106,23 +107,31 @@ class Failing:
         layout = kind.layout(self._request.api_version)
         if layout is None:
             return []
-        names_topics = self._matcher.names_topics and not self._rule.top_level
+        chosen = self._chosen()
         return [
             row
             for row in ROWS.get(self._request.api_key, ())
             for first in [row.levels[0].request]
             for outer in [next(level.response for level in row.levels if level.response)]
-            if not (row.needs_topics and not names_topics)
-            and not (row.unless_topics and names_topics)
+            if (not row.needs or row.needs in chosen)
+            and row.unless not in chosen
             and (not first or has_field(layout, kind.name, first))
             and empty.has(empty.body, outer)
         ]
+
+    def _chosen(self) -> set[str]:
+        """Return what the rule chooses only some of."""
+        if self._rule.top_level:
+            return set()
+        matcher = self._matcher
+        of_each = {"topics": matcher.names_topics, "partitions": matcher.names_partitions}
+        return {name for name, is_chosen in of_each.items() if is_chosen}
 
     def _is_whole(self, empty: Answer, rows: list[Row]) -> bool:
         """True if the error is that of the whole answer."""
         has_top = empty.has(empty.body, _ERROR)
         if self._rule.top_level or self._code in OF_THE_WHOLE:
-            if not has_top and not any(row.unless_topics for row in rows):
+            if not has_top and not any(row.unless == "topics" for row in rows):
                 version = self._request.api_version
                 raise CannotApply(f"version {version} of the answer has no error of the whole")
             return has_top
@@ -177,7 +186,7 @@ class Failing:
         kept = []
         for position, element in enumerate(elements):
             key = _key(element, level.request_keys)
-            named = level.named(above, key, self._names)
+            named = level.named(above, key, self._name_of)
             if rest:
                 before = len(taken)
                 self._take(row, element, rest, named, (*keys, key), taken)
@@ -218,6 +227,7 @@ class Failing:
                 changed += self._change_in(answer, row, answer.body, levels, Named())
         if self._request.api_key == _FETCH and not getattr(answer.body, _ERROR):
             changed += self._add_of_session(answer, rows[0])
+            self._forget_told(answer)
         if not changed:
             raise CannotApply("the answer tells nothing of what should fail")
 
@@ -234,7 +244,7 @@ class Failing:
         changed = 0
         for position, element in enumerate(elements):
             key = _key(element, level.response_keys)
-            named = level.named(above, key, self._names)
+            named = level.named(above, key, self._name_of)
             if rest:
                 changed += self._change_in(answer, row, element, rest, named)
             elif self._matcher.chooses(named):
@@ -251,12 +261,22 @@ class Failing:
         elements = getattr(answer.body, level.response)
         changed = 0
         for position, each in enumerate(wanted[: len(elements)]):
-            named = level.named(Named(), _key(each, level.request_keys), self._names)
+            named = level.named(Named(), _key(each, level.request_keys), self._name_of)
             if self._matcher.chooses(named):
                 elements[position] = type(elements[position])()
                 self._fail(answer, row, elements[position])
                 changed += 1
         return changed
+
+    def _forget_told(self, answer: Answer) -> None:
+        """Let the fetch session forget what it told of partitions that fail instead."""
+        session = self._facts.context.fetch_sessions.get(getattr(answer.body, "session_id", 0))
+        topics: list[Any] = getattr(answer.body, "responses", [])
+        for topic in topics if session is not None else ():
+            for partition in topic.partitions:
+                if session is not None and partition.error_code == self._code:
+                    name = topic.topic_id if session.uses_topic_ids else topic.topic
+                    session.partitions.tell_again(name, partition.partition_index)
 
     def _add_of_session(self, answer: Answer, row: Row) -> int:
         """Add the partitions that fail to an answer that leaves them out as unchanged."""
@@ -264,7 +284,7 @@ class Failing:
         added = 0
         for topic, number in session_partitions(self._facts):
             key: Key = (topic, b"") if isinstance(topic, str) else ("", topic)
-            named = topics.named(Named(partition=number), key, self._names)
+            named = topics.named(Named(partition=number), key, self._name_of)
             if not self._matcher.chooses(named):
                 continue
             owner = _find(answer.body, topics, key) or _append(answer, answer.body, topics, key)
@@ -272,6 +292,19 @@ class Failing:
                 self._fail(answer, row, _append(answer, owner, numbers, (number,)))
                 added += 1
         return added
+
+
+def _older_api_versions(asked: int) -> bytes:
+    """Return the answer of a broker that does not know a version of ApiVersions yet.
+
+    It has version 0, and tells the versions that the broker knows.
+
+    See: P-45.
+    """
+    kind = messages.ApiVersionsResponse
+    known = kind.ApiVersion(api_key=_API_VERSIONS, max_version=max(0, asked - 1))
+    code = int(ErrorCode.UNSUPPORTED_VERSION)
+    return kind.encode(kind(error_code=code, api_keys=[known]), 0)
 
 
 def _must_answer(parts: Parts | None) -> None:

@@ -234,7 +234,7 @@ class Fault:
         Returns:
             How many were released.
         """
-        released = list(self._held)[:count]
+        released = list(self._held)[: None if count is None else max(0, count)]
         for event in released:
             del self._held[event]
             event.set()

@@ -4,7 +4,8 @@ The names of the fields that `kcl fake` has too (keys, nodes, topic, topic_id, p
 txn_id, resource, top_level, error, count, observe) mean the same here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -18,6 +19,14 @@ from broker_lite.testbench.selectors import Selectors, api_keys, did_you_mean
 _APPLIED_BY_DEFAULT: Final = frozenset(
     (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 )
+_FORMER_NAMES: Final[Mapping[str, str]] = {
+    "GROUP_COORDINATOR_NOT_AVAILABLE": "COORDINATOR_NOT_AVAILABLE",
+    "GROUP_LOAD_IN_PROGRESS": "COORDINATOR_LOAD_IN_PROGRESS",
+    "INVALID_TOPIC": "INVALID_TOPIC_EXCEPTION",
+    "NOT_COORDINATOR_FOR_GROUP": "NOT_COORDINATOR",
+    "NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER",
+    "UNKNOWN": "UNKNOWN_SERVER_ERROR",
+}
 _OF_CONNECTIONS: Final = frozenset(("nodes", "listener", "client_address"))
 _SELECTORS: Final = Selectors.__struct_fields__
 _DELAY_MS_MAX: Final = 24 * 3600 * 1000
@@ -49,14 +58,14 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
     Attributes:
         id: a name for the rule; made if it is left out.
         skip: so many matching requests are served first.
-        count: on how many requests the rule acts; -1 for all until it is removed.
+        count: on how many requests the rule acts; -1 for all until it is removed, 0 is 1, too.
         every: the rule acts on each so-manieth request.
         probability: of acting on a request, 0 to 1.
         seed: of the probability: the same seed decides the same.
         after: the id of a rule; this one begins when that one is spent or removed.
         for_ms: the rule ends so long after it has begun.
         observe: only count the requests; other rules may act on them.
-        error: the name of an error of Kafka, for what the selectors choose.
+        error: an error of Kafka by its name or code, for what the selectors choose.
         top_level: the error is that of the whole answer.
         applied: the work is done, and the error is told all the same.
         hold: keep the request back until it is released.
@@ -81,7 +90,7 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
     after: str | None = None
     for_ms: float | None = None
     observe: bool = False
-    error: str | None = None
+    error: str | int | None = None
     top_level: bool = False
     applied: bool | None = None
     hold: bool = False
@@ -103,8 +112,8 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
 
     @property
     def error_code(self) -> ErrorCode | None:
-        """The code of its error."""
-        return None if self.error is None else ErrorCode[self.error]
+        """The code of its error; None if it has none, or there is no such error."""
+        return None if self.error is None else _code_of(self.error)
 
     @property
     def is_applied(self) -> bool:
@@ -117,6 +126,16 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
     def may_wait(self) -> bool:
         """True if a request may wait for longer than its handler does."""
         return self.hold or self.silence or self.delay_ms is not None
+
+
+def _code_of(error: str | int) -> ErrorCode | None:
+    """Return the error of a name in any case, also of one that Kafka had before, or of a code."""
+    text = str(error).upper()
+    code = ErrorCode.__members__.get(_FORMER_NAMES.get(text, text))
+    if code is None:
+        with suppress(ValueError):
+            code = ErrorCode(int(text))
+    return None if code is ErrorCode.NONE else code
 
 
 def actions_of(rule: Rule) -> Iterator[str]:
@@ -169,7 +188,7 @@ def _problems(rule: Rule) -> Iterator[tuple[str, str]]:
 def _wrong_schedule(rule: Rule) -> Iterator[tuple[str, str]]:
     if rule.skip < 0:
         yield "skip", "it is 0 or more"
-    if rule.count < 1 and rule.count != -1:
+    if rule.count < -1:
         yield "count", "it is 1 or more, or -1 for all until the rule is removed"
     if rule.every < 1:
         yield "every", "it is 1 or more"
@@ -180,10 +199,8 @@ def _wrong_schedule(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_action(rule: Rule) -> Iterator[tuple[str, str]]:
-    if rule.error is not None and (
-        rule.error not in ErrorCode.__members__ or rule.error == ErrorCode.NONE.name
-    ):
-        like = did_you_mean(rule.error, ErrorCode.__members__)
+    if rule.error is not None and rule.error_code is None:
+        like = did_you_mean(str(rule.error), ErrorCode.__members__)
         yield "error", f"there is no error {rule.error!r}{like}"
     for name in ("top_level", "applied"):
         if getattr(rule, name) and rule.error is None:

@@ -24,6 +24,7 @@ class Schedule:
             now_ms: the time, for rules that end.
         """
         self._rule = rule
+        self._count = rule.count or 1
         self._now_ms = now_ms
         self.seen = 0
         self.hits = 0
@@ -40,12 +41,12 @@ class Schedule:
         """How often the rule will still act; -1 for as often as requests match."""
         if self.is_over:
             return 0
-        return -1 if self._rule.count < 0 else self._rule.count - self.hits
+        return -1 if self._count < 0 else self._count - self.hits
 
     @property
     def is_over(self) -> bool:
         """True if the rule will not act any more."""
-        is_spent = 0 <= self._rule.count <= self.hits
+        is_spent = 0 <= self._count <= self.hits
         return is_spent or (self._ends_ms is not None and self._now_ms() >= self._ends_ms)
 
     def begin(self) -> None:

@@ -125,11 +125,14 @@ class ControlClient:
 
 
 def refusal_text(body: object) -> str:
-    """Return the one line of a refusal, with the place in the request that is wrong."""
+    """Return the one line of a refusal, with the place that is wrong, or what is there instead."""
     if not isinstance(body, dict):
         return " ".join(str(body).split())
     at = f"{body['at']}: " if "at" in body else ""
-    return f"{at}{body.get('error', 'it is refused')}"
+    found = body.get("found")
+    is_told = found is None or (isinstance(found, dict) and "near" in found)
+    there = "" if is_told else f"; there is {json.dumps(found)}"
+    return f"{at}{body.get('error', 'it is refused')}{there}"
 
 
 def _decoded(data: bytes, media_type: str) -> object:

@@ -23,10 +23,11 @@ from broker_lite.wire.primitives import (
 from broker_lite.wire.schema import Field
 from broker_lite.wire.structs import Struct
 
-WHOLE_BYTES_MAX: Final = 256 * 1024
-"""Of a longer message without records, the beginning is decoded: all would stop the broker for too
-long."""
-PART_BYTES_MAX: Final = 32 * 1024
+SMALL_BYTES: Final = 64 * 1024
+ELEMENTS_MAX: Final = 10_000
+"""A message of more elements is decoded in part: all of it would stop the broker for too long."""
+FIELDS_MAX: Final = 20_000
+"""So many fields of a part of a message are read, which takes about 20 ms."""
 
 
 class Decoded(NamedTuple):
@@ -49,7 +50,6 @@ def decode(
     *,
     gaps: Sequence[tuple[int, int]] = (),
     is_cut: bool = False,
-    has_records: bool = False,
 ) -> Decoded | None:
     """Decode a message as far as it goes; it never raises for any bytes.
 
@@ -60,31 +60,39 @@ def decode(
         position: where the message starts.
         gaps: positions in data at which bytes are missing, and how many.
         is_cut: whether the end is missing.
-        has_records: whether most of the bytes are records, which take no time.
 
     Returns:
         None if there is no such version.
     """
     missing = "the rest was not kept" if is_cut else ""
-    is_long = not has_records and len(data) - position > WHOLE_BYTES_MAX
-    if not (is_cut or gaps or is_long):
+    if not (is_cut or gaps):
         try:
-            return Decoded(kind.decode(data, version, position)[0], "")
+            return Decoded(_whole(kind, version, data, position), "")
         except DecodeError as error:
             missing = str(error)
     found = plan(kind.name, version)
     if found is None:
         return None
-    if not has_records and len(data) - position > PART_BYTES_MAX:
-        data = data[: position + PART_BYTES_MAX]
-        missing = missing or "it is too long to be decoded as a whole"
     reader = _Reader(found, data, position, gaps)
     root = reader.new(found.root)
     try:
         reader.fill(root, found.root)
-    except (*UNDERFLOW, DecodeError):
-        return Decoded(root, missing or "it ends too early")
-    return Decoded(root, missing if not is_cut else "")
+    except (*UNDERFLOW, DecodeError) as error:
+        reason = str(error) if isinstance(error, DecodeError) else "it ends too early"
+        return Decoded(root, missing or reason)
+    return Decoded(root, "")
+
+
+def _whole(kind: MessageType, version: int, data: bytes, position: int) -> Struct:
+    if len(data) - position <= SMALL_BYTES:
+        return kind.decode(data, version, position)[0]
+    slices = kind.decode_slices(data, version, position, ELEMENTS_MAX)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            struct: Struct = end.value[0]
+            return struct
 
 
 class _Reader:
@@ -97,6 +105,7 @@ class _Reader:
         self.data = data
         self.position = position
         self.gaps = dict(gaps)
+        self.room = FIELDS_MAX
 
     def new(self, name: str) -> Struct:
         made = object.__new__(self.plan.layout.classes[name])
@@ -118,6 +127,7 @@ class _Reader:
             self.position = end
 
     def read(self, struct: Struct, field: Field, *, is_tagged: bool = False) -> None:
+        self.count()
         if field.is_array:
             self.read_array(struct, field)
         elif field.is_struct:
@@ -131,6 +141,12 @@ class _Reader:
             setattr(struct, field.attribute, self.fixed(field.element_type))
         else:
             self.read_text(struct, field)
+
+    def count(self) -> None:
+        """Count a field or an element."""
+        self.room -= 1
+        if self.room < 0:
+            raise DecodeError("it has too many fields to be decoded as a whole")
 
     def is_null(self, is_tagged: bool) -> bool:
         if is_tagged:
@@ -160,6 +176,7 @@ class _Reader:
         items: list[object] = []
         setattr(struct, field.attribute, items)
         for _ in range(count):
+            self.count()
             before = self.position
             if field.is_struct:
                 inner = self.new(field.element_type)

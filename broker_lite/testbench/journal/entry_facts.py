@@ -1,6 +1,6 @@
 """The facts of an entry: selectors ask the same of it as of a request that is being handled."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
@@ -12,15 +12,15 @@ from broker_lite.testbench.journal.decode import Decoded, decode
 from broker_lite.testbench.journal.entry import Entry
 from broker_lite.testbench.journal.plans import Plan, plan
 from broker_lite.testbench.journal.skeleton import Skeleton
+from broker_lite.testbench.journal.topic_names import Names
 from broker_lite.wire import messages
 from broker_lite.wire.messages import MessageType
 from broker_lite.wire.schema import Field
 from broker_lite.wire.structs import Struct
 
 _PRODUCE: Final = 0
-_FETCH: Final = 1
 _API_VERSIONS: Final = 18
-_NO_NAMES: Final[Mapping[bytes, str]] = {}
+_NO_NAMES: Final[Names] = {}
 _ERRORS_MAX: Final = 20
 
 
@@ -31,7 +31,7 @@ class EntryFacts(Facts):
         entry: the entry.
     """
 
-    def __init__(self, entry: Entry, names: Mapping[bytes, str] = _NO_NAMES) -> None:
+    def __init__(self, entry: Entry, names: Names = _NO_NAMES) -> None:
         """Work out nothing yet.
 
         Args:
@@ -45,7 +45,7 @@ class EntryFacts(Facts):
             entry.api_key,
             entry.api_version,
             entry.correlation_id,
-            entry.client_id,
+            entry.peer.client_id,
             memoryview(entry.frame),
             entry.position,
             entry.flexible,
@@ -54,22 +54,22 @@ class EntryFacts(Facts):
     @property
     def node_id(self) -> int:  # type: ignore[explicit-override]
         """The broker that was asked."""
-        return self.entry.node_id
+        return self.entry.peer.node_id
 
     @property
     def listener(self) -> str:  # type: ignore[explicit-override]
         """The name of the listener."""
-        return self.entry.listener
+        return self.entry.peer.listener
 
     @property
     def client_address(self) -> str:  # type: ignore[explicit-override]
         """The client's address without its port."""
-        return self.entry.client_address
+        return self.entry.peer.client_address
 
     @property
     def software(self) -> str:  # type: ignore[explicit-override]
         """NAME VERSION of the client software (KIP-511); empty if it was not told."""
-        return self.entry.software
+        return self.entry.peer.software
 
     @property
     def connection(self) -> str:  # type: ignore[explicit-override]
@@ -91,7 +91,6 @@ class EntryFacts(Facts):
             entry.frame,
             entry.position,
             is_cut=not entry.has_whole_request,
-            has_records=entry.api_key == _PRODUCE,
         )
 
     @cached_property
@@ -112,9 +111,8 @@ class EntryFacts(Facts):
             else:
                 found.topic_ids.add(topic)
             found.partitions.setdefault(topic, set()).add(index)
-        found.name_topics(
-            {each: self._names[each] for each in found.topic_ids if each in self._names}
-        )
+        known = {each: self._names.get(each) for each in found.topic_ids}
+        found.name_topics({each: name for each, name in known.items() if name is not None})
         return found
 
     @cached_property
@@ -125,15 +123,13 @@ class EntryFacts(Facts):
         if kind is None or entry.body_bytes < 0:
             return None
         kept = len(entry.body) + sum(size for _, size in entry.gaps)
-        found = decode(
+        return decode(
             kind,
             self.answer_version,
             entry.body,
             gaps=entry.gaps,
             is_cut=kept < entry.body_bytes,
-            has_records=entry.api_key == _FETCH,
         )
-        return found
 
     @property
     def answer_version(self) -> int:
@@ -164,7 +160,7 @@ class EntryFacts(Facts):
             for partition in getattr(topic, "partition_data", None) or ():
                 records = getattr(partition, "records", None)
                 if records is not None:
-                    topic_name = self._names.get(name, name) if isinstance(name, bytes) else name
+                    topic_name = self._names.get(name) or name if isinstance(name, bytes) else name
                     yield topic_name, partition.index, records
 
     @property
@@ -239,4 +235,4 @@ def _of_skeleton(skeleton: Skeleton) -> Decoded:
         timeout_ms=skeleton.timeout_ms,
         topic_data=list(topics.values()),
     )
-    return Decoded(struct, "" if skeleton.is_whole else "not all partitions were kept")
+    return Decoded(struct, "" if skeleton.is_whole else "not all partitions and batches were kept")

@@ -39,7 +39,8 @@ class Follower:
         """
         self._journal = journal
         self._matcher = matcher
-        self._queue: deque[Entry] = deque()
+        # Numbers: the entries themselves would keep memory that the journal no longer counts.
+        self._queue: deque[int] = deque()
         self._queue_max = queue_max
         self._missed = 0
         self._news = anyio.Event()
@@ -58,7 +59,7 @@ class Follower:
         if len(self._queue) == self._queue_max:
             self._queue.popleft()
             self._missed += 1
-        self._queue.append(entry)
+        self._queue.append(entry.number)
         self._news.set()
 
     def __aiter__(self) -> "Follower":
@@ -69,10 +70,10 @@ class Follower:
         """Wait for the next entry that matches, or for the news that some were missed."""
         while True:
             await self._turns.next()
-            entry = self._kept() if self._next <= self._end else None
-            if entry is None:
-                if self._next <= self._end:
-                    continue
+            if self._next <= self._end:
+                entry = self._kept()
+            else:
+                self._skip_dropped()
                 if self._missed:
                     count, self._missed = self._missed, 0
                     return Missed(count)
@@ -80,10 +81,18 @@ class Follower:
                     self._news = anyio.Event()
                     await self._news.wait()
                     continue
-                entry = self._queue.popleft()
-            facts = EntryFacts(entry, self._journal.topic_names())
-            if self._matcher.matches(facts):
-                return facts
+                entry = self._journal.entry(self._queue.popleft())
+            if entry is not None:
+                facts = EntryFacts(entry, self._journal.topic_names())
+                if self._matcher.matches(facts):
+                    return facts
+
+    def _skip_dropped(self) -> None:
+        """Skip the next entries of the queue that are not kept any more."""
+        first = self._journal.first
+        while self._queue and self._queue[0] < first:
+            self._queue.popleft()
+            self._missed += 1
 
     def _kept(self) -> Entry | None:
         """Return the next entry that was there at the beginning, None if it is not to be told."""

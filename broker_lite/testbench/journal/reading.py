@@ -169,12 +169,12 @@ def summary(facts: EntryFacts) -> Summary:
         at_ms=entry.at_ms,
         started_us=entry.started_us,
         duration_us=entry.duration_us if entry.ended else None,
-        node=entry.node_id,
-        listener=entry.listener,
+        node=entry.peer.node_id,
+        listener=entry.peer.listener,
         connection=entry.connection,
-        client_address=entry.client_address,
-        client_id=entry.client_id,
-        software=entry.software,
+        client_address=entry.peer.client_address,
+        client_id=entry.peer.client_id,
+        software=entry.peer.software,
         api=facts.api,
         version=entry.api_version,
         correlation_id=entry.correlation_id,
@@ -201,17 +201,28 @@ def detail(facts: EntryFacts) -> Detail:
     )
 
 
-def raw(facts: EntryFacts) -> tuple[bytes, bytes]:
-    """Return the bytes of a request and of its answer as they were sent, with their sizes in front.
+def raw_request(facts: EntryFacts) -> bytes:
+    """Return the bytes of a request as it was sent, with its size in front.
 
     Raises:
         ControlError: not all of them were kept.
     """
     entry = facts.entry
-    if not (entry.has_whole_request and entry.has_whole_answer):
-        raise ControlError(409, f"{entry.id} was not kept whole: record bodies")
-    request = len(entry.frame).to_bytes(4, "big") + entry.frame
+    if not entry.has_whole_request:
+        raise ControlError(409, f"the request {entry.id} was not kept whole: record bodies")
+    return len(entry.frame).to_bytes(4, "big") + entry.frame
+
+
+def raw_answer(facts: EntryFacts) -> bytes:
+    """Return the bytes of an answer as it was sent, with its size in front; empty for none.
+
+    Raises:
+        ControlError: not all of them were kept.
+    """
+    entry = facts.entry
+    if not entry.has_whole_answer:
+        raise ControlError(409, f"the answer to {entry.id} was not kept whole: record bodies")
     if entry.body_bytes < 0:
-        return request, b""
+        return b""
     parts = framed(facts.request, [entry.body])
-    return request, b"".join(part for part in parts if isinstance(part, bytes))
+    return b"".join(part for part in parts if isinstance(part, bytes))

@@ -13,7 +13,7 @@ from broker_lite.testbench.selectors import Matcher, Selectors
 
 TIMEOUT_MS: Final = 30_000
 TIMEOUT_MS_MAX: Final = 3_600_000
-COUNT_MAX: Final = 100_000
+COUNT_MAX: Final = 10_000
 _QUEUE_MAX: Final = 100_000
 
 

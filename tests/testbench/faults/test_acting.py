@@ -1,6 +1,5 @@
 """Every action on every API and version: the answer is what the rule says, the broker is unharmed.
 
-Also tests: broker_lite.testbench.faults.answers.
 Also tests: broker_lite.testbench.faults.problems.
 """
 

@@ -29,7 +29,6 @@ def rule(**fields: Any) -> Rule:
         ({"hold": True, "applied": True}, "rules[0].applied"),
         ({"hold": True, "reset": True}, "rules[0].reset: it belongs to drop"),
         ({"hold": True, "skip": -1}, "rules[0].skip"),
-        ({"hold": True, "count": 0}, "rules[0].count"),
         ({"hold": True, "count": -2}, "rules[0].count"),
         ({"hold": True, "every": 0}, "rules[0].every"),
         ({"hold": True, "probability": 1.5}, "rules[0].probability"),
@@ -72,6 +71,20 @@ def test_what_is_wrong_is_told_with_its_place(fields: dict[str, Any], text: str)
 )
 def test_right_rules(fields: dict[str, Any]) -> None:
     check_rule(rule(**fields), "rules[0]")
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["NOT_LEADER_OR_FOLLOWER", "not_leader_for_partition", "6", 6, "Not_Leader_Or_Follower"],
+)
+def test_errors_by_name_and_by_code(error: str | int) -> None:
+    assert rule(error=error).error_code == 6
+
+
+@pytest.mark.parametrize("error", ["NONE", 0, "0", 4711, "x", ""])
+def test_what_is_no_error(error: str | int) -> None:
+    with pytest.raises(ControlError, match="there is no error"):
+        check_rule(rule(error=error), "rules[0]")
 
 
 def test_a_field_that_is_unknown() -> None:

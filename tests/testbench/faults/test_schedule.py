@@ -23,6 +23,7 @@ def acts(plan: Schedule, requests: int = 12) -> list[int]:
     ("fields", "expected"),
     [
         ({}, [1]),
+        ({"count": 0}, [1]),
         ({"count": 2}, [1, 2]),
         ({"skip": 3, "count": 2}, [4, 5]),
         ({"every": 3, "count": -1}, [3, 6, 9, 12]),

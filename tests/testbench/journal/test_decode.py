@@ -125,14 +125,35 @@ def test_records_at_the_cut() -> None:
     assert [each.records for each in partitions[1:]] == [b"B" * 50, NotKept(100)]
 
 
-def test_a_long_message_is_decoded_in_part() -> None:
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_long_message_is_decoded_in_part(cut: bool) -> None:
     kind = messages.MetadataRequest
     topics = [kind.MetadataRequestTopic(name=f"topic {number}") for number in range(40_000)]
     data = kind.encode(kind(topics=topics), 8)
-    assert len(data) > decoding.WHOLE_BYTES_MAX
-    found: Any = decode(kind, 8, data)
-    assert found.missing == "it is too long to be decoded as a whole"
-    assert 1000 < len(found.struct.topics) < 4000
+    found: Any = decode(kind, 8, data, is_cut=cut)
+    assert found.missing == (
+        "the rest was not kept" if cut else "Topics: 40000 are more than one request may have"
+    )
+    assert len(found.struct.topics) == decoding.FIELDS_MAX // 2
+
+
+def test_a_long_message_of_few_elements_is_decoded_as_a_whole() -> None:
+    kind = messages.FetchResponse
+    partition = kind.PartitionData(records=bytes(1_000_000))
+    body = kind(responses=[kind.FetchableTopicResponse(topic="t", partitions=[partition])])
+    found: Any = decode(kind, 12, kind.encode(body, 12))
+    assert found.missing == ""
+    assert len(found.struct.responses[0].partitions[0].records) == 1_000_000
+
+
+def test_many_numbers_are_many_fields() -> None:
+    kind = messages.AlterPartitionReassignmentsRequest
+    partition = kind.ReassignablePartition(replicas=list(range(100_000)))
+    body = kind(topics=[kind.ReassignableTopic(name="t", partitions=[partition])])
+    found: Any = decode(kind, 0, kind.encode(body, 0))
+    assert "100000 are more than one request may have" in found.missing
+    found = decode(kind, 0, kind.encode(body, 0), gaps=[(1, 1)])
+    assert found.missing == "it has too many fields to be decoded as a whole"
 
 
 def test_elements_of_no_bytes_end() -> None:

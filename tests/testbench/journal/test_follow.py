@@ -81,6 +81,14 @@ async def test_a_slow_follower_is_told_what_it_missed() -> None:
         assert await get(follower, 3) == ["-3", "r4", "r5"]
 
 
+async def test_entries_that_were_dropped_in_the_meantime_are_missed() -> None:
+    journal = recording(keep=2)
+    with follow(journal) as follower:
+        for _ in range(5):
+            beat(journal)
+        assert await get(follower, 3) == ["-3", "r4", "r5"]
+
+
 async def test_a_late_follower_is_told_what_is_gone() -> None:
     journal = recording(keep=2)
     for _ in range(5):

@@ -5,18 +5,23 @@ broker_lite.testbench.journal.skeleton.
 """
 
 import asyncio
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts
+from broker_lite.testbench.journal import journal as journals
 from broker_lite.testbench.journal.batches import record_count
 from broker_lite.testbench.journal.entry import ENTRY_BYTES, Entry, Recording
 from broker_lite.testbench.journal.entry_facts import EntryFacts
@@ -39,13 +44,14 @@ def test_an_entry_has_what_is_known_of_a_request() -> None:
     client = Client(recording(), software="lib 1.0")
     request = client.request(PRODUCE, produce(batch()), 9)
     entry = client.carry_out(request, produced())
-    assert (entry.id, entry.connection, entry.node_id, entry.listener) == (
+    peer = entry.peer
+    assert (entry.id, entry.connection, peer.node_id, peer.listener) == (
         "r1",
         "c5",
         2,
         "PLAINTEXT",
     )
-    assert (entry.client_address, entry.software, entry.client_id) == (
+    assert (peer.client_address, peer.software, peer.client_id) == (
         "127.0.0.9",
         "lib 1.0",
         "rdkafka",
@@ -215,7 +221,7 @@ def test_the_skeleton_of_many_partitions_and_batches(version: int) -> None:
     entry = Client(recording()).send(PRODUCE, body, version, produced())
     facts = EntryFacts(entry, {b"i" * 16: "t"})
     assert facts.decoded is not None
-    assert facts.decoded.missing == "not all partitions were kept"
+    assert facts.decoded.missing == "not all partitions and batches were kept"
     assert facts.entities.partitions == {"t": set(range(PARTITIONS_MAX))}
     assert facts.entities.transactional_ids == {"x"}
     assert facts.record_count == BATCHES_MAX // 2 * 5
@@ -239,6 +245,18 @@ def test_a_long_produce_that_cannot_be_decoded() -> None:
     entry = Client(recording()).send(PRODUCE, b"\xff" * 10_000, 9, CloseConnection("no"))
     assert entry.skeleton is None
     assert EntryFacts(entry).entities.topics == set()
+
+
+@pytest.mark.parametrize(("count", "is_whole"), [(1000, True), (3000, False)])
+def test_a_long_fetch_is_kept_whole_if_it_is_not_too_long(count: int, is_whole: bool) -> None:
+    kind = messages.FetchRequest
+    partitions = [kind.FetchPartition(partition=number) for number in range(count)]
+    body = kind(topics=[kind.FetchTopic(topic="t", partitions=partitions)], max_bytes=1)
+    entry = Client(recording()).send(kind, body, 11)
+    found = EntryFacts(entry).entities.partitions["t"]
+    assert entry.has_whole_request == is_whole
+    assert (found == set(range(count))) == is_whole
+    assert found > set(range(100))
 
 
 def test_file_slices_count_by_their_size(tmp_path: Path) -> None:
@@ -296,14 +314,26 @@ def test_names_of_topics_are_remembered() -> None:
     client = Client(journal)
     entry = client.send(PRODUCE, produce(batch()), 13, produced())
     assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
+    client = Client(journal, 6)
     client.context.cluster = SimpleNamespace(topics_by_id={b"n" * 16: SimpleNamespace(name="new")})
     heartbeat(client)
-    assert sorted(journal.topic_names().values()) == ["by-id", "new"]
-    client.context.cluster.topics_by_id = {b"m" * 16: SimpleNamespace(name="gone soon")}
-    client.send(messages.DeleteTopicsRequest, messages.DeleteTopicsRequest(), 6)
-    client.context.cluster.topics_by_id = {}
+    assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
+    assert journal.topic_names().get(b"n" * 16) == "new"
     journal.end_life()
-    assert sorted(journal.topic_names().values()) == ["by-id", "gone soon", "new"]
+    assert journal.topic_names().get(b"n" * 16) == "new"
+
+
+def test_the_client_software_is_that_of_the_request_that_tells_it() -> None:
+    client = Client(recording())
+
+    async def handle(context: Any, request: Any) -> list[bytes]:
+        context.software = "lib 1"
+        return [b""]
+
+    versions = messages.ApiVersionsRequest
+    request = client.request(versions, versions(client_software_name="lib"), 3)
+    run(client.journal.hook_part(client.context, request, handle))
+    assert client.journal.entry(1).peer.software == "lib 1"
 
 
 @pytest.mark.parametrize("version", [4, 7, 12, 13, 15, 18])
@@ -316,6 +346,30 @@ def test_a_fetch_of_a_session_asks_for_its_partitions(version: int) -> None:
     expected = {"a": {1}, "b": {2}} if version >= 7 else {}
     assert EntryFacts(entry, {b"i" * 16: "b"}).entities.partitions == expected
     assert client.journal.kept_bytes == entry.kept_bytes
+
+
+def test_a_client_that_changes_its_name() -> None:
+    journal = recording()
+    client = Client(journal, name="a")
+    heartbeat(client)
+    client.name = "b"
+    heartbeat(client)
+    client.context.software = "lib 2"
+    heartbeat(client)
+    told = [(entry.peer.client_id, entry.peer.software) for entry in journal.entries()]
+    assert told == [("a", ""), ("b", ""), ("b", "lib 2")]
+
+
+def test_connections_are_remembered_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "_PEERS_MAX", 3)
+    journal = recording()
+    clients = [Client(journal, number) for number in range(5)]
+    for _ in range(2):
+        for client in clients:
+            heartbeat(client)
+            assert len(journal._peers) <= 3
+    connections = [entry.peer.connection_id for entry in journal.entries()]
+    assert connections == [0, 1, 2, 3, 4] * 2
 
 
 def test_which_apis_are_recorded() -> None:
@@ -373,3 +427,59 @@ def test_a_request_of_its_facts_and_of_its_entry_are_the_same() -> None:
     for name in ("api", "version", "node_id", "listener", "client_id", "software", "connection"):
         assert getattr(live, name) == getattr(kept, name)
     assert vars(live.entities) == vars(kept.entities)
+
+
+class Pause:
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+def pausing(size: int) -> Any:
+    """A handler that waits once, then answers, or does not, or fails."""
+
+    async def handle(context: Any, request: Any) -> Any:
+        await Pause()
+        if size % 5 == 0:
+            raise CloseConnection("no")
+        return [bytes(size)] if size % 3 else None
+
+    return handle
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["begin", "end", "end", "clear", "bound"]),
+        st.integers(0, 9),
+        st.integers(0, 6000),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS, st.sampled_from(["headers", "bodies"]))
+def test_bounds_hold_with_requests_that_end_in_any_order(steps: Any, level: str) -> None:
+    journal = recording(level, keep=5)
+    client = Client(journal)
+    running: list[Any] = []
+    count = 0
+    for step, number, size in steps:
+        if step == "begin":
+            request = client.request(PRODUCE, produce(batch(content=bytes(size))), 9)
+            coroutine = journal.hook_part(client.context, request, pausing(size))
+            coroutine.send(None)
+            running.append(coroutine)
+            count += 1
+        elif step == "end" and running:
+            with contextlib.suppress(CloseConnection):
+                run(running.pop(number % len(running)))
+        elif step == "clear":
+            journal.clear()
+        elif step == "bound":
+            journal.configure(Recording(recording=level, keep=number + 1))
+        entries = journal.entries()
+        assert journal.kept_bytes == sum(entry.kept_bytes for entry in entries)
+        assert len(journal) <= journal.recording.keep
+        assert journal.last == count
+        assert [entry.number for entry in entries] == list(range(journal.first, count + 1))
+    for coroutine in running:
+        coroutine.close()

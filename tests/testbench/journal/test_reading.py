@@ -19,7 +19,8 @@ from broker_lite.testbench.journal.reading import (
     last,
     listed,
     number_of,
-    raw,
+    raw_answer,
+    raw_request,
     read,
     summary,
 )
@@ -153,7 +154,7 @@ def test_a_summary_and_all_details(journal: Journal) -> None:
 
 def test_a_request_that_is_worked_on(journal: Journal) -> None:
     facts = read(journal, 1)
-    facts.entry.ended, facts.entry.duration_us, facts.entry.body_bytes = "", -1, -1
+    facts.entry.ended, facts.entry.duration_s, facts.entry.body_bytes = "", -1, -1
     told = detail(facts)
     assert (told.duration_us, told.answer, told.ended) == (None, None, "")
 
@@ -165,16 +166,22 @@ def test_bytes() -> None:
     client.carry_out(request, produced())
     answer = messages.ProduceResponse.encode(produced(), 9)
     size = (len(answer) + 5).to_bytes(4, "big")
-    assert raw(read(client.journal, 1)) == (sent, size + bytes([0, 0, 0, 1, 0]) + answer)
-    assert raw(read(client.journal, 1))[1].__len__() == client.journal.entry(1).answer_bytes
+    facts = read(client.journal, 1)
+    assert raw_request(facts) == sent
+    assert raw_answer(facts) == size + bytes([0, 0, 0, 1, 0]) + answer
+    assert len(raw_answer(facts)) == facts.entry.answer_bytes
     client.send(HEARTBEAT, HEARTBEAT(), 4)
-    assert raw(read(client.journal, 2))[1] == b""
+    assert raw_answer(read(client.journal, 2)) == b""
 
 
 def test_bytes_that_were_not_kept(journal: Journal) -> None:
-    with pytest.raises(ControlError, match="r4 was not kept whole") as caught:
-        raw(read(journal, 4))
+    with pytest.raises(ControlError, match="the request r4 was not kept whole") as caught:
+        raw_request(read(journal, 4))
     assert caught.value.status == 409
+    assert raw_answer(read(journal, 4))
+    entry = Client(journal).send(HEARTBEAT, HEARTBEAT(), 4, [bytes(9000)])
+    with pytest.raises(ControlError, match="the answer to r7 was not kept whole"):
+        raw_answer(read(journal, entry.number))
 
 
 def test_the_last_lines(journal: Journal) -> None:

@@ -103,6 +103,16 @@ async def test_wrong_arguments(arguments: dict[str, Any], at: str) -> None:
     assert (caught.value.status, caught.value.at) == (400, at)
 
 
+async def test_what_was_dropped_does_not_count() -> None:
+    journal = recording(keep=2)
+    for _ in range(5):
+        send(journal)
+    found = await wait(journal, Selectors(keys=["Produce"]), count=2, after=0)
+    assert [facts.entry.id for facts in found] == ["r4", "r5"]
+    with pytest.raises(ControlError, match="2 of 3 requests came in time"):
+        await wait(journal, Selectors(keys=["Produce"]), count=3, after=0, timeout_ms=10)
+
+
 async def test_what_is_not_recorded_is_not_waited_for() -> None:
     with pytest.raises(ControlError, match="requests are not recorded") as caught:
         await wait(recording("off"), Selectors(keys=["Produce"]))

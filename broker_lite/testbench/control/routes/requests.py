@@ -248,12 +248,12 @@ async def get_request(call: Call) -> Detail:
 
 async def get_request_bytes(call: Call) -> Raw:
     """Return the bytes of a request as it came, with its size in front."""
-    return Raw(_OCTETS, reading.raw(reading.read(call.bench.journal, _number(call)))[0])
+    return Raw(_OCTETS, reading.raw_request(reading.read(call.bench.journal, _number(call))))
 
 
 async def get_answer_bytes(call: Call) -> Raw:
     """Return the bytes of an answer as it left, with its size in front."""
-    return Raw(_OCTETS, reading.raw(reading.read(call.bench.journal, _number(call)))[1])
+    return Raw(_OCTETS, reading.raw_answer(reading.read(call.bench.journal, _number(call))))
 
 
 def _number(call: Call) -> int:

@@ -39,11 +39,10 @@ def poison(answer: Answer, name: str, matcher: Matcher, facts: Facts) -> None:
 
 
 def _chosen(answer: Answer, matcher: Matcher, facts: Facts) -> Iterator[Any]:
-    names = {topic_id: topic.name for topic_id, topic in facts.context.cluster.topics_by_id.items()}
     level = ROWS[_FETCH][0].levels[0]
     topics: list[Any] = getattr(answer.body, "responses", [])
     for topic in topics:
-        named = level.named(Named(), (topic.topic, topic.topic_id), names)
+        named = level.named(Named(), (topic.topic, topic.topic_id), facts.topic_name)
         for partition in topic.partitions:
             if matcher.chooses(named._replace(partition=partition.partition_index)):
                 yield partition

@@ -39,7 +39,7 @@ class Connections:
             About(
                 rule="connection-storm",
                 severity="warning",
-                what=f"{{}} connections were opened faster than {CONNECTION_TIMES} in"
+                what=f"Connections were opened faster than {CONNECTION_TIMES} in"
                 f" {CONNECTION_S:g} s",
                 why="Opening a connection takes longer than a request, with TLS and SASL very much"
                 " so, and a broker has a limited number of them.",
@@ -52,8 +52,8 @@ class Connections:
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
         entry = facts.entry
-        if entry.connection_id not in self._known:
-            self._known.add(entry.connection_id)
+        if entry.peer.connection_id not in self._known:
+            self._known.add(entry.peer.connection_id)
             if is_first(facts):
                 self._rates.add(facts)
 
@@ -79,7 +79,7 @@ class NoApiVersions:
             About(
                 rule="no-api-versions",
                 severity="warning",
-                what="{} connections were used without an ApiVersions request",
+                what="Connections were used without an ApiVersions request",
                 why="The client guesses the versions. A broker closes the connection at the first"
                 " request of a version that it does not have, without an answer that says why.",
                 fix="Send ApiVersions first, and use the highest version that both sides have.",
@@ -91,8 +91,8 @@ class NoApiVersions:
         entry = facts.entry
         if entry.api_key == _API_VERSIONS or facts.software:
             self._asked.add(client(facts))
-        if entry.connection_id not in self._known and entry.api_key not in _SASL:
-            self._known.add(entry.connection_id)
+        if entry.peer.connection_id not in self._known and entry.api_key not in _SASL:
+            self._known.add(entry.peer.connection_id)
             if is_first(facts) and entry.api_key != _API_VERSIONS:
                 self._seen.add(facts)
 
@@ -119,7 +119,7 @@ class RepeatedCorrelationIds:
             About(
                 rule="repeated-correlation-id",
                 severity="error",
-                what="{} requests had the correlation id of a request shortly before them on the"
+                what="Requests had the correlation id of a request shortly before them on the"
                 " same connection",
                 why="The correlation id is all that tells to which request an answer belongs. With"
                 " two requests in flight, the client takes one answer for the other.",
@@ -130,7 +130,7 @@ class RepeatedCorrelationIds:
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
         entry = facts.entry
-        recent = self._recent.setdefault(entry.connection_id, deque(maxlen=CORRELATION_IDS))
+        recent = self._recent.setdefault(entry.peer.connection_id, deque(maxlen=CORRELATION_IDS))
         if entry.correlation_id in recent:
             self._seen.add(facts)
         recent.append(entry.correlation_id)
@@ -155,7 +155,7 @@ class OldVersions:
             About(
                 rule="old-version",
                 severity="warning",
-                what="{} requests were of versions that Kafka 4 does not have",
+                what="Requests were of versions that Kafka 4 does not have",
                 why="Kafka 4 removed the versions from before Kafka 2.1 (KIP-896): it closes the"
                 " connection at such a request.",
                 fix="Update the client library, or take away the setting that holds it at old"

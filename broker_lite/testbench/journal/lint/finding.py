@@ -40,7 +40,7 @@ class Finding(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule says of each of its findings; {} in `what` is how often it was seen."""
+    """What a rule says of each of its findings."""
 
     rule: str
     severity: Severity
@@ -98,7 +98,7 @@ class Seen:
                     client=name,
                     count=count,
                     requests=self._examples[name],
-                    what=about.what.format(count),
+                    what=about.what,
                     why=about.why,
                     fix=about.fix,
                 )
@@ -124,7 +124,7 @@ class Rates:
         """Note that a request does it; it counts if there were that many just before it."""
         name = client(facts)
         recent = self._recent.setdefault(name, deque(maxlen=self._times))
-        at_s = facts.entry.started_us / 1_000_000
+        at_s = facts.entry.started_s
         recent.append(at_s)
         if len(recent) == self._times and at_s - recent[0] <= self._seconds:
             self._seen.add(facts, name)

@@ -41,7 +41,7 @@ class MissingClose:
             About(
                 rule="missing-close",
                 severity="warning",
-                what="{} members of groups closed their connection without leaving the group",
+                what="Members of groups closed their connection without leaving the group",
                 why="The group keeps their partitions until session.timeout.ms has passed. Until"
                 " then nobody reads these partitions, and a test with the next consumer waits.",
                 fix="Call close() on every consumer, also when the program ends by an error or a"
@@ -71,7 +71,7 @@ class MissingClose:
     def findings(self) -> Iterator[Finding]:
         """Tell what was found."""
         for member, facts in self._members.items():
-            if member not in self._static and facts.entry.connection_id not in self._open:
+            if member not in self._static and facts.entry.peer.connection_id not in self._open:
                 self._seen.add(facts)
         yield from self._seen.findings()
 

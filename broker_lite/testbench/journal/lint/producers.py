@@ -33,7 +33,7 @@ class AcksOfIdempotent:
             About(
                 rule="idempotence-without-acks",
                 severity="error",
-                what="{} Produce requests with a producer id had acks other than all",
+                what="Produce requests with a producer id had acks other than all",
                 why="With acks=1 or 0 the leader may fail before a follower has the records. They"
                 " are lost then, or the next sequence number does not follow, and the producer"
                 " stops with OUT_OF_ORDER_SEQUENCE_NUMBER.",
@@ -84,7 +84,7 @@ class NewSequences:
             About(
                 rule="retry-with-new-sequence",
                 severity="error",
-                what="{} batches were sent again with another sequence number",
+                what="Batches were sent again with another sequence number",
                 why="The broker cannot know that it has these records already. If the first"
                 " request was carried out and only its answer was lost, they are doubled.",
                 fix="Send a batch again with the producer id, epoch and sequence that it had. Only"

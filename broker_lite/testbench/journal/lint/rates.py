@@ -35,7 +35,7 @@ def metadata_storm() -> RateRule:
     about = About(
         rule="metadata-storm",
         severity="warning",
-        what=f"{{}} Metadata requests came faster than {METADATA_TIMES} in {METADATA_S:g} s",
+        what=f"Metadata requests came faster than {METADATA_TIMES} in {METADATA_S:g} s",
         why="Each answer lists brokers and partitions. In a large cluster a few such clients load"
         " all brokers when a leader fails, which is when they have the least time.",
         fix="Keep the metadata until it is old (metadata.max.age.ms) or an error says that it is"
@@ -49,7 +49,7 @@ def commits() -> RateRule:
     about = About(
         rule="commit-storm",
         severity="warning",
-        what=f"{{}} offset commits came faster than {COMMIT_TIMES} in {COMMIT_S:g} s",
+        what=f"Offset commits came faster than {COMMIT_TIMES} in {COMMIT_S:g} s",
         why="A commit is a write to a replicated log. A commit for each record takes more of the"
         " broker than the records do, and slows down the consumer.",
         fix="Commit after a batch of records or after some seconds; a crash then repeats only what"
@@ -63,7 +63,7 @@ def empty_fetches() -> RateRule:
     about = About(
         rule="empty-fetch-loop",
         severity="warning",
-        what=f"{{}} empty Fetch answers came faster than {EMPTY_FETCH_TIMES} in"
+        what=f"Empty Fetch answers came faster than {EMPTY_FETCH_TIMES} in"
         f" {EMPTY_FETCH_S:g} s, because the requests do not wait",
         why="The consumer and the broker work all the time without a record, and the records come"
         " no sooner than with a wait.",
@@ -80,8 +80,7 @@ def single_records() -> RateRule:
     about = About(
         rule="one-record-batches",
         severity="hint",
-        what=f"{{}} Produce requests of one record came faster than {SINGLE_TIMES} in"
-        f" {SINGLE_S:g} s",
+        what=f"Produce requests of one record came faster than {SINGLE_TIMES} in {SINGLE_S:g} s",
         why="A request costs the same for one record as for hundreds, and compression finds"
         " nothing in a single one. The throughput is a tenth of what it could be, or less.",
         fix="Set linger.ms to 5 or more, and do not wait for the answer to each record before the"

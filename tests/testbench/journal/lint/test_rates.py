@@ -31,7 +31,7 @@ def counted(rule: RateRule, kind: Any, body: Any, version: int, answer: Any, cou
         entry = client.send(kind, body, version, answer, at_s=100 + number * 0.9 / count)
         rule.see(EntryFacts(entry))
     found = list(rule.findings())
-    assert all(each.client == "rdkafka" and str(each.count) in each.what for each in found)
+    assert all(each.client == "rdkafka" for each in found)
     return sum(each.count for each in found)
 
 
