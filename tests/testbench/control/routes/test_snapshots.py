@@ -3,6 +3,9 @@
 Also tests: broker_lite.testbench.snapshots.
 """
 
+import itertools
+import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,6 +116,44 @@ def test_the_producer_of_an_open_transaction_goes_on(broker: Broker) -> None:
     assert (offsets["last_stable_offset"], offsets["end"]) == (2, 2)
 
 
+def test_snapshots_of_a_broker_at_work(broker: Broker) -> None:
+    """Each has all records up to one of them, whatever was in progress."""
+    broker.create_topic("t", 1, {"internal.segment.bytes": 8192})
+    settings = {"bootstrap.servers": broker.bootstrap, "linger.ms": 0, "batch.size": 2000}
+    producer = Producer(settings)
+    is_over = threading.Event()
+    numbers = itertools.count()
+
+    def produce() -> None:
+        while not is_over.wait(0.001):
+            producer.produce("t", f"{next(numbers):>100}")
+            producer.poll(0)
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    broker.control("POST", "/v1/topics/t/wait", {"records": 50})
+    for number in range(5):
+        before = asked(broker, "GET", "/v1/topics/t")["offsets"][0]["end"]
+        save(broker, f"s{number}")
+        broker.control("POST", "/v1/topics/t/wait", {"records": before + 50})
+    is_over.set()
+    thread.join()
+    producer.flush()
+    ends = []
+    for number in range(5):
+        restore(broker, f"s{number}")
+        values = [int(each["value"]) for each in lines(broker)]
+        assert values == [*range(len(values))]
+        ends.append(len(values))
+    assert ends == sorted(set(ends))
+
+
+def lines(broker: Broker) -> list[dict[str, Any]]:
+    text = broker.control("GET", "/v1/topics/t/records?limit=100000")
+    assert isinstance(text, str)
+    return [json.loads(each) for each in text.splitlines()]
+
+
 def test_the_seed_does_not_come_on_top(broker: Broker) -> None:
     broker.control("DELETE", "/v1/topics/seeded")
     save(broker)
@@ -120,9 +161,8 @@ def test_the_seed_does_not_come_on_top(broker: Broker) -> None:
     assert asked(broker, "GET", "/v1/topics") == []
 
 
+@pytest.mark.parametrize("running", [3], indirect=True)
 def test_records_that_a_new_leader_lacks_stay_in_the_snapshot(broker: Broker) -> None:
-    if len(broker.brokers) == 1:
-        pytest.skip("there is one broker")
     fill(broker)
     path = "/v1/topics/t/0"
     partition = asked(broker, "GET", path)
