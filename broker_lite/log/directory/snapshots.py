@@ -64,6 +64,8 @@ def save_snapshot(
 ) -> Path:
     """Save a snapshot; one of the same name is replaced at the end.
 
+    Nothing is flushed: a snapshot survives the end of the process, but maybe not of the machine.
+
     Args:
         logs: open ones.
         name: of the snapshot.

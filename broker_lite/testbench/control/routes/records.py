@@ -104,8 +104,8 @@ def _start(log: Log, from_offset: int | None) -> int:
 async def write_records(call: Call) -> Written:
     """Write records that come as JSON lines, in the form that a seed file has.
 
-    All lines are read before the first is written. A record that the topic refuses ends the writing
-    where it is; the records before it may have been written.
+    A list of such objects will do, too. All lines are read before the first is written. A record
+    that the topic refuses ends the writing where it is; those before it may have been written.
     """
     body, name, life = call.body, call.path["topic"], call.bench.life
     assert isinstance(body, bytes)
