@@ -21,7 +21,7 @@ UNUSED=(
   cProfile.py doctest.py pdb.py pickletools.py profile.py pydoc.py pydoc_data turtle.py
   dbm ftplib.py imaplib.py mailbox.py poplib.py smtplib.py sqlite3 wsgiref xml xmlrpc
   _pydatetime.py _pydecimal.py _pyio.py sitecustomize.py
-  _pyrepl antigravity.py bdb.py code.py codeop.py compileall.py html modulefinder.py optparse.py
+  _pyrepl antigravity.py bdb.py code.py codeop.py compileall.py modulefinder.py optparse.py
   plistlib.py pyclbr.py rlcompleter.py tabnanny.py this.py timeit.py trace.py wave.py webbrowser.py
   'lib-dynload/_codecs_*' 'lib-dynload/_ctypes_test*' 'lib-dynload/_curses*' 'lib-dynload/_dbm*'
   'lib-dynload/_sqlite3*' 'lib-dynload/_test*' 'lib-dynload/_xxtestfuzz*' 'lib-dynload/readline*'

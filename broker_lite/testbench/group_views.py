@@ -98,14 +98,18 @@ class GroupView(GroupSummary, kw_only=True):
 def summary_of(life: Life, group: Group) -> GroupSummary:
     """Return what a list of groups tells of one."""
     topic = life.coordinators.groups.topic
-    is_consumer = isinstance(group, ConsumerGroup)
+    if isinstance(group, ConsumerGroup):
+        kind, protocol_type, epoch = _CONSUMER, PROTOCOL_TYPE, group.group_epoch
+    else:
+        kind, protocol_type = _CLASSIC, group.protocol_type or ""
+        epoch = group.rebalance.generation
     return GroupSummary(
         group=group.group_id,
-        type=_CONSUMER if is_consumer else _CLASSIC,
-        protocol_type=PROTOCOL_TYPE if is_consumer else group.protocol_type or "",
+        type=kind,
+        protocol_type=protocol_type,
         state=str(group.state.value),
         coordinator=topic.leader(topic.partition_of(group.group_id)),
-        epoch=group.group_epoch if isinstance(group, ConsumerGroup) else group.rebalance.generation,
+        epoch=epoch,
     )
 
 

@@ -78,7 +78,7 @@ def test_size(image: str, figures: Figures) -> None:
 def test_how_it_runs(config: dict[str, Any]) -> None:
     assert config["User"] == "1000:1000"
     assert config["Volumes"] == {"/data": {}}
-    assert config["ExposedPorts"] == {f"{port}/tcp": {} for port in (9092, 9093, 9094)}
+    assert config["ExposedPorts"] == {f"{port}/tcp": {} for port in (9092, 9093, 9094, 9099)}
     assert config["StopSignal"] == "SIGTERM"
     assert config["Entrypoint"] == ["/usr/bin/broker-lite", "container"]
     assert config["Cmd"] is None

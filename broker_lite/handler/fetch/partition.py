@@ -133,6 +133,13 @@ class FetchPartitions:
         """Return the keys of all partitions."""
         return list(self._by_key)
 
+    def tell_again(self, topic: str | bytes, index: int) -> None:
+        """Answer for a partition next time even if it has not changed, if it is there."""
+        partition = self._by_key.get((topic, index))
+        if partition is not None:
+            partition.high_watermark = -1
+            self._pending.add(partition)
+
     def want(self, topic: str | bytes, wanted: "messages.FetchRequest.FetchPartition") -> None:
         """Add a partition at the end, or change the fields of one that is there, in its place."""
         key = (topic, wanted.partition)

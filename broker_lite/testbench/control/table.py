@@ -11,6 +11,8 @@ from broker_lite.testbench.control.routes import (
     explaining,
     faults,
     groups,
+    metrics,
+    openapi,
     partitions,
     records,
     requests,
@@ -32,5 +34,7 @@ RESOURCES: Final[Sequence[Resource]] = (
     *transactions.RESOURCES,
     *connections.RESOURCES,
     *snapshots.RESOURCES,
+    *metrics.RESOURCES,
+    *openapi.RESOURCES,
 )
 """All resources, in the order of the docs."""

@@ -6,7 +6,7 @@ told though the work was done (`applied`), the handler does all of it.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import Parts, Request
@@ -227,6 +227,7 @@ class Failing:
                 changed += self._change_in(answer, row, answer.body, levels, Named())
         if self._request.api_key == _FETCH and not getattr(answer.body, _ERROR):
             changed += self._add_of_session(answer, rows[0])
+            self._forget_told(answer)
         if not changed:
             raise CannotApply("the answer tells nothing of what should fail")
 
@@ -266,6 +267,16 @@ class Failing:
                 self._fail(answer, row, elements[position])
                 changed += 1
         return changed
+
+    def _forget_told(self, answer: Answer) -> None:
+        """Let the fetch session forget what it told of partitions that fail instead."""
+        session = self._facts.context.fetch_sessions.get(getattr(answer.body, "session_id", 0))
+        topics: list[Any] = getattr(answer.body, "responses", [])
+        for topic in topics if session is not None else ():
+            for partition in topic.partitions:
+                if session is not None and partition.error_code == self._code:
+                    name = topic.topic_id if session.uses_topic_ids else topic.topic
+                    session.partitions.tell_again(name, partition.partition_index)
 
     def _add_of_session(self, answer: Answer, row: Row) -> int:
         """Add the partitions that fail to an answer that leaves them out as unchanged."""

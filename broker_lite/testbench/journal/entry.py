@@ -6,7 +6,7 @@ import msgspec
 
 from broker_lite.testbench.journal.skeleton import Skeleton
 
-ENTRY_BYTES: Final = 400
+ENTRY_BYTES: Final = 380
 """What an entry takes in memory besides the bytes that it keeps; measured, rounded up."""
 KEEP: Final = 10_000
 KEEP_MAX: Final = 1_000_000
@@ -40,6 +40,28 @@ class Recording(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     keys: list[str | int] | None = None
 
 
+class Peer(msgspec.Struct, gc=False):
+    """What the entries of one connection have in common.
+
+    Attributes:
+        connection_id: of the process, see HandlerContext.
+        node_id: the broker that is asked.
+        listener: its name.
+        client_address: without its port.
+        software: NAME VERSION of the client (KIP-511), as far as it was told.
+        client_id: of the requests' headers.
+        wall_s: what to add to the monotonic clock for the system's time.
+    """
+
+    connection_id: int
+    node_id: int
+    listener: str
+    client_address: str
+    software: str
+    client_id: str | None
+    wall_s: float
+
+
 class Entry(msgspec.Struct, gc=False):
     """One request with its answer; it holds bytes and numbers only, so that it costs little.
 
@@ -48,14 +70,8 @@ class Entry(msgspec.Struct, gc=False):
 
     Attributes:
         number: 1 for the first request; never used again, also not after the journal was emptied.
-        at_s: when the request was taken up, by the system's clock.
-        started_us: the same by the monotonic clock.
-        connection_id: of the process, see HandlerContext.
-        node_id: the broker that was asked.
-        listener: its name.
-        client_address: without its port.
-        software: NAME VERSION of the client (KIP-511), as far as it was told by then.
-        client_id: of the request's header.
+        started_s: when the request was taken up, by the monotonic clock.
+        peer: the connection.
         api_key: of the request's header.
         api_version: of the request's header.
         correlation_id: of the request's header.
@@ -65,7 +81,7 @@ class Entry(msgspec.Struct, gc=False):
         frame: the frame without its size prefix, or as much of it as is kept.
         skeleton: what is kept of a Produce of which not all bytes are kept.
         session: the partitions of the fetch session that a Fetch goes on with.
-        duration_us: until the answer was made; negative while the request is worked on.
+        duration_s: until the answer was made; negative while the request is worked on.
         body_bytes: the size of the answer without its header; negative if there is none.
         body: the answer's bytes without its header, as far as they are kept.
         gaps: where bytes are missing in `body`: position, and number of bytes.
@@ -76,14 +92,8 @@ class Entry(msgspec.Struct, gc=False):
     """
 
     number: int
-    at_s: float
-    started_us: int
-    connection_id: int
-    node_id: int
-    listener: str
-    client_address: str
-    software: str
-    client_id: str | None
+    started_s: float
+    peer: Peer
     api_key: int
     api_version: int
     correlation_id: int
@@ -93,7 +103,7 @@ class Entry(msgspec.Struct, gc=False):
     frame: bytes
     skeleton: Skeleton | None = None
     session: tuple[tuple[str | bytes, int], ...] = ()
-    duration_us: int = -1
+    duration_s: float = -1.0
     body_bytes: int = -1
     body: bytes = b""
     gaps: tuple[tuple[int, int], ...] = ()
@@ -108,12 +118,27 @@ class Entry(msgspec.Struct, gc=False):
     @property
     def connection(self) -> str:
         """The name of the connection: c1 is the first that the process accepted."""
-        return f"c{self.connection_id}"
+        return f"c{self.peer.connection_id}"
+
+    @property
+    def at_s(self) -> float:
+        """When the request was taken up, in seconds since 1970."""
+        return self.started_s + self.peer.wall_s
 
     @property
     def at_ms(self) -> int:
-        """When the request was taken up, in ms since 1970."""
+        """The same in ms."""
         return int(self.at_s * 1000)
+
+    @property
+    def started_us(self) -> int:
+        """The same by the monotonic clock, in microseconds."""
+        return int(self.started_s * 1_000_000)
+
+    @property
+    def duration_us(self) -> int:
+        """How long the answer took, in microseconds; negative while the request is worked on."""
+        return round(self.duration_s * 1_000_000)
 
     @property
     def request_bytes(self) -> int:

@@ -45,7 +45,7 @@ class EntryFacts(Facts):
             entry.api_key,
             entry.api_version,
             entry.correlation_id,
-            entry.client_id,
+            entry.peer.client_id,
             memoryview(entry.frame),
             entry.position,
             entry.flexible,
@@ -54,22 +54,22 @@ class EntryFacts(Facts):
     @property
     def node_id(self) -> int:  # type: ignore[explicit-override]
         """The broker that was asked."""
-        return self.entry.node_id
+        return self.entry.peer.node_id
 
     @property
     def listener(self) -> str:  # type: ignore[explicit-override]
         """The name of the listener."""
-        return self.entry.listener
+        return self.entry.peer.listener
 
     @property
     def client_address(self) -> str:  # type: ignore[explicit-override]
         """The client's address without its port."""
-        return self.entry.client_address
+        return self.entry.peer.client_address
 
     @property
     def software(self) -> str:  # type: ignore[explicit-override]
         """NAME VERSION of the client software (KIP-511); empty if it was not told."""
-        return self.entry.software
+        return self.entry.peer.software
 
     @property
     def connection(self) -> str:  # type: ignore[explicit-override]

@@ -7,7 +7,7 @@ produced batches where they are. They are completed when its answer is made.
 from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable
-from time import monotonic_ns, time
+from time import monotonic, time
 from typing import Final
 
 from broker_lite.handler.context import (
@@ -30,6 +30,7 @@ from broker_lite.testbench.journal.entry import (
     KEEP_MAX,
     NO_ANSWER,
     Entry,
+    Peer,
     Recording,
 )
 from broker_lite.testbench.journal.keeping import (
@@ -50,6 +51,8 @@ _FILE_SHARE_MAX: Final = 8
 _FETCH: Final = 1
 _DELETE_TOPICS: Final = 20
 _API_VERSIONS: Final = 18
+_SPECIAL: Final = frozenset((_FETCH, _DELETE_TOPICS))
+_PEERS_MAX: Final = 10_000
 
 
 class Journal:
@@ -80,6 +83,7 @@ class Journal:
         self._read_from_files = 0
         self._rules: dict[int, str] = {}
         self._names = TopicNames()
+        self._peers: dict[int, Peer] = {}
 
     # -- settings
 
@@ -187,79 +191,90 @@ class Journal:
     async def hook_part(
         self, context: HandlerContext, request: Request, handle: Handler
     ) -> Parts | None:
-        """Call the handler, and record the request and the answer."""
-        entry = self._begin(context, request)
-        try:
-            parts = await handle(context, request)
-        except BaseException as error:
-            self._end(entry, _how(error))
-            raise
-        if entry.api_key == _API_VERSIONS:  # its handler has taken it down
-            entry.software = context.software
-        # the usual case by itself, because this runs for every request
-        if parts is not None and len(parts) == 1 and type(body := parts[0]) is bytes:
-            size_bytes = len(body)
-            entry.body_bytes = size_bytes
-            entry.body = body if size_bytes <= self._copied else body[: self._copied]
-            self._end(entry, ANSWERED)
-        else:
-            self._end_unusual(entry, parts)
-        return parts
+        """Call the handler, and record the request and the answer.
 
-    def _begin(self, context: HandlerContext, request: Request) -> Entry:
+        This runs for each request, so it is written for speed: few calls, few objects.
+        """
         api_key, version, correlation_id, client_id, body, position, flexible = request
-        skeleton = None
         frame_bytes = len(body)
-        if frame_bytes <= self._copied:
-            frame = bytes(body)
-        else:
-            frame, skeleton = keep_long_request(request, self._copied)
+        peer = self._peers.get(context.connection_id)
+        if peer is None or peer.client_id != client_id or peer.software is not context.software:
+            peer = self._meet(context, client_id)
         self._last = number = self._last + 1
         entry = Entry(
             number,
-            time(),
-            monotonic_ns() // 1000,
-            context.connection_id,
-            context.node_id,
-            context.listener.name,
-            context.client_address[0],
-            context.software,
-            client_id,
+            monotonic(),
+            peer,
             api_key,
             version,
             correlation_id,
             flexible,
             position,
             frame_bytes,
-            frame,
-            skeleton,
+            bytes(body) if frame_bytes <= self._copied else b"",
         )
         self._entries.append(entry)
-        if api_key == _FETCH:
-            entry.session = session_of(context, request)
-        if skeleton is None and not entry.session:
-            self._bytes += ENTRY_BYTES + len(frame)
-        else:
-            self._bytes += entry.kept_bytes
+        if frame_bytes > self._copied or api_key in _SPECIAL or self._rules or self.arrivals:
+            self._begin_unusual(entry, context, request)
+        self._bytes += ENTRY_BYTES + len(entry.frame)
         if len(self._entries) > self._keep or self._bytes > self._keep_bytes:
             self._drop_oldest()
-        if context.cluster is not self._names.cluster or api_key == _DELETE_TOPICS:
+        try:
+            parts = await handle(context, request)
+        except BaseException as error:
+            self._end(entry, _how(error))
+            raise
+        if api_key == _API_VERSIONS:  # its handler has taken down what the client is
+            entry.peer = self._meet(context, client_id)
+        if parts is not None and len(parts) == 1 and type(answer := parts[0]) is bytes:
+            entry.body_bytes = size_bytes = len(answer)
+            entry.body = answer if size_bytes <= self._copied else answer[: self._copied]
+            self._end(entry, ANSWERED)
+        else:
+            self._end_unusual(entry, parts)
+        return parts
+
+    def _meet(self, context: HandlerContext, client_id: str | None) -> Peer:
+        """Note what the entries of a connection have in common."""
+        if context.cluster is not self._names.cluster:
             self._names.change(context.cluster)
-        if self._rules:  # of a request before, whose hook was not the journal's
-            self._rules.pop(context.connection_id, None)
+        peers = self._peers
+        if len(peers) >= _PEERS_MAX:  # most of them have gone
+            peers.clear()
+        peer = peers[context.connection_id] = Peer(
+            context.connection_id,
+            context.node_id,
+            context.listener.name,
+            context.client_address[0],
+            context.software,
+            client_id,
+            time() - monotonic(),
+        )
+        return peer
+
+    def _begin_unusual(self, entry: Entry, context: HandlerContext, request: Request) -> None:
+        """Note what is not noted of every request."""
+        if entry.frame_bytes > self._copied:
+            entry.frame, entry.skeleton = keep_long_request(request, self._copied)
+        if entry.api_key == _FETCH:
+            entry.session = session_of(context, request)
+        elif entry.api_key == _DELETE_TOPICS:
+            self._names.change(context.cluster)
+        self._bytes += entry.kept_bytes - ENTRY_BYTES - len(entry.frame)
+        # of a request before, whose hook was not the journal's
+        self._rules.pop(context.connection_id, None)
         if self.arrivals:
             _tell(self.arrivals, entry)
-        return entry
 
     def _end(self, entry: Entry, ended: str) -> None:
-        entry.duration_us = monotonic_ns() // 1000 - entry.started_us
+        entry.duration_s = monotonic() - entry.started_s
         entry.ended = ended
         if entry.number >= self._first_kept:
             self._bytes += len(entry.body)
             if self._bytes > self._keep_bytes:
                 self._drop_oldest()
         if self._rules:
-            entry.rule = self._rules.pop(entry.connection_id, "")
+            entry.rule = self._rules.pop(entry.peer.connection_id, "")
         if self.ends:
             _tell(self.ends, entry)
 

@@ -1,6 +1,7 @@
 """The client of the control API, at a server that answers what a test says."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,9 +103,13 @@ def test_events(server: Server, client: ControlClient) -> None:
         list(client.events("/v1/requests"))
 
 
-def test_a_broker_that_is_not_there(server: Server) -> None:
-    url = f"http://127.0.0.1:{server.server_port}"
-    server.server_close()
+def test_a_broker_that_is_not_there() -> None:
+    with socket.socket() as nobody:  # it has the port, and does not listen
+        nobody.bind(("127.0.0.1", 0))
+        check_refused(f"http://127.0.0.1:{nobody.getsockname()[1]}")
+
+
+def check_refused(url: str) -> None:
     client = ControlClient(url)
     with pytest.raises(ClientError, match=rf"^the control API at {url}: .*refused"):
         client.request("GET", "/v1")

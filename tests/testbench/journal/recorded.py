@@ -88,7 +88,7 @@ class Client:
                 raise
         entry = self.journal.entry(self.journal.last)
         if at_s is not None:
-            entry.started_us = int(at_s * 1_000_000)
+            entry.started_s = at_s
         return entry
 
     def handler(self, answer: Any) -> Handler:

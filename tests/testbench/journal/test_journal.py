@@ -21,6 +21,7 @@ from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts
+from broker_lite.testbench.journal import journal as journals
 from broker_lite.testbench.journal.batches import record_count
 from broker_lite.testbench.journal.entry import ENTRY_BYTES, Entry, Recording
 from broker_lite.testbench.journal.entry_facts import EntryFacts
@@ -43,13 +44,14 @@ def test_an_entry_has_what_is_known_of_a_request() -> None:
     client = Client(recording(), software="lib 1.0")
     request = client.request(PRODUCE, produce(batch()), 9)
     entry = client.carry_out(request, produced())
-    assert (entry.id, entry.connection, entry.node_id, entry.listener) == (
+    peer = entry.peer
+    assert (entry.id, entry.connection, peer.node_id, peer.listener) == (
         "r1",
         "c5",
         2,
         "PLAINTEXT",
     )
-    assert (entry.client_address, entry.software, entry.client_id) == (
+    assert (peer.client_address, peer.software, peer.client_id) == (
         "127.0.0.9",
         "lib 1.0",
         "rdkafka",
@@ -312,6 +314,7 @@ def test_names_of_topics_are_remembered() -> None:
     client = Client(journal)
     entry = client.send(PRODUCE, produce(batch()), 13, produced())
     assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
+    client = Client(journal, 6)
     client.context.cluster = SimpleNamespace(topics_by_id={b"n" * 16: SimpleNamespace(name="new")})
     heartbeat(client)
     assert EntryFacts(entry, journal.topic_names()).entities.topics == {"by-id"}
@@ -330,7 +333,7 @@ def test_the_client_software_is_that_of_the_request_that_tells_it() -> None:
     versions = messages.ApiVersionsRequest
     request = client.request(versions, versions(client_software_name="lib"), 3)
     run(client.journal.hook_part(client.context, request, handle))
-    assert client.journal.entry(1).software == "lib 1"
+    assert client.journal.entry(1).peer.software == "lib 1"
 
 
 @pytest.mark.parametrize("version", [4, 7, 12, 13, 15, 18])
@@ -343,6 +346,30 @@ def test_a_fetch_of_a_session_asks_for_its_partitions(version: int) -> None:
     expected = {"a": {1}, "b": {2}} if version >= 7 else {}
     assert EntryFacts(entry, {b"i" * 16: "b"}).entities.partitions == expected
     assert client.journal.kept_bytes == entry.kept_bytes
+
+
+def test_a_client_that_changes_its_name() -> None:
+    journal = recording()
+    client = Client(journal, name="a")
+    heartbeat(client)
+    client.name = "b"
+    heartbeat(client)
+    client.context.software = "lib 2"
+    heartbeat(client)
+    told = [(entry.peer.client_id, entry.peer.software) for entry in journal.entries()]
+    assert told == [("a", ""), ("b", ""), ("b", "lib 2")]
+
+
+def test_connections_are_remembered_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "_PEERS_MAX", 3)
+    journal = recording()
+    clients = [Client(journal, number) for number in range(5)]
+    for _ in range(2):
+        for client in clients:
+            heartbeat(client)
+            assert len(journal._peers) <= 3
+    connections = [entry.peer.connection_id for entry in journal.entries()]
+    assert connections == [0, 1, 2, 3, 4] * 2
 
 
 def test_which_apis_are_recorded() -> None:

@@ -154,7 +154,7 @@ def test_a_summary_and_all_details(journal: Journal) -> None:
 
 def test_a_request_that_is_worked_on(journal: Journal) -> None:
     facts = read(journal, 1)
-    facts.entry.ended, facts.entry.duration_us, facts.entry.body_bytes = "", -1, -1
+    facts.entry.ended, facts.entry.duration_s, facts.entry.body_bytes = "", -1, -1
     told = detail(facts)
     assert (told.duration_us, told.answer, told.ended) == (None, None, "")
 

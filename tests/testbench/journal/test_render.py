@@ -62,7 +62,7 @@ def test_how_it_ended() -> None:
     assert told(heartbeat, body, 4, CloseConnection("x")).endswith("-> closed")
     assert told(heartbeat, body, 4, [b"\0"]).endswith("-> answered 10 B")
     entry = Client(recording()).send(heartbeat, body, 4)
-    entry.ended, entry.duration_us = "", -1
+    entry.ended, entry.duration_s = "", -1
     assert line(EntryFacts(entry)).endswith("-> in progress")
 
 

@@ -131,6 +131,6 @@ async def write_records(call: Call) -> Written:
 
 
 RESOURCES = (
-    Resource("GET", "/v1/topics/{topic}/records", read_records, answer=bytes, query=RecordsQuery),
+    Resource("GET", "/v1/topics/{topic}/records", read_records, answer=Raw, query=RecordsQuery),
     Resource("POST", "/v1/topics/{topic}/records", write_records, answer=Written, body=bytes),
 )

@@ -52,8 +52,8 @@ class Connections:
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
         entry = facts.entry
-        if entry.connection_id not in self._known:
-            self._known.add(entry.connection_id)
+        if entry.peer.connection_id not in self._known:
+            self._known.add(entry.peer.connection_id)
             if is_first(facts):
                 self._rates.add(facts)
 
@@ -91,8 +91,8 @@ class NoApiVersions:
         entry = facts.entry
         if entry.api_key == _API_VERSIONS or facts.software:
             self._asked.add(client(facts))
-        if entry.connection_id not in self._known and entry.api_key not in _SASL:
-            self._known.add(entry.connection_id)
+        if entry.peer.connection_id not in self._known and entry.api_key not in _SASL:
+            self._known.add(entry.peer.connection_id)
             if is_first(facts) and entry.api_key != _API_VERSIONS:
                 self._seen.add(facts)
 
@@ -130,7 +130,7 @@ class RepeatedCorrelationIds:
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
         entry = facts.entry
-        recent = self._recent.setdefault(entry.connection_id, deque(maxlen=CORRELATION_IDS))
+        recent = self._recent.setdefault(entry.peer.connection_id, deque(maxlen=CORRELATION_IDS))
         if entry.correlation_id in recent:
             self._seen.add(facts)
         recent.append(entry.correlation_id)

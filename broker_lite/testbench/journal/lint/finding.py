@@ -124,7 +124,7 @@ class Rates:
         """Note that a request does it; it counts if there were that many just before it."""
         name = client(facts)
         recent = self._recent.setdefault(name, deque(maxlen=self._times))
-        at_s = facts.entry.started_us / 1_000_000
+        at_s = facts.entry.started_s
         recent.append(at_s)
         if len(recent) == self._times and at_s - recent[0] <= self._seconds:
             self._seen.add(facts, name)

@@ -71,7 +71,7 @@ class MissingClose:
     def findings(self) -> Iterator[Finding]:
         """Tell what was found."""
         for member, facts in self._members.items():
-            if member not in self._static and facts.entry.connection_id not in self._open:
+            if member not in self._static and facts.entry.peer.connection_id not in self._open:
                 self._seen.add(facts)
         yield from self._seen.findings()
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from confluent_kafka import Consumer
@@ -99,7 +100,7 @@ def test_a_rebalance_on_command(broker: Broker, protocol: str) -> None:
 def test_a_member_that_is_kicked_comes_back(broker: Broker, protocol: str) -> None:
     with consuming(broker, protocol):
         (member,) = wait(broker, state="Stable", assigned=4)["members"]
-        left = asked(broker, "DELETE", f"/v1/groups/g/members/{member['id']}")
+        left = asked(broker, "DELETE", f"/v1/groups/g/members/{quote(member['id'], safe='')}")
         assert left["members"] == []
         after = wait(broker, state="Stable", assigned=4)
         assert after["epoch"] > member["epoch"]
