@@ -17,11 +17,11 @@ class Request:
     """A request that a client sent, and its answer.
 
     Attributes:
-        id: r1 is the first.
+        id: such as r1, the first one.
         api: the name of the API: Produce.
         version: of the API.
         client_id: of the header; None if the client gave none.
-        connection: c1 is the first that the broker accepted.
+        connection: such as c1, the first one that the broker accepted.
         node: the broker that was asked.
         ended: "answered"; "none" for a Produce with acks=0; "closed", "cancelled", "failed",
             "fault"; empty while it is worked on.
