@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, cast
-from urllib.parse import urlencode
 
 from broker_lite.testing.controlled import Controlled, elements, members
 
@@ -112,14 +111,3 @@ def after_id(after: Request | str | None) -> str:
     if isinstance(after, Request):
         return after.id
     return _LATEST if after is None else after
-
-
-def query(selectors: Mapping[str, object]) -> str:
-    """Return selectors as the query of a URL."""
-
-    def text(value: object) -> str:
-        if isinstance(value, list | tuple):
-            return ",".join(map(str, value))
-        return str(value).lower() if isinstance(value, bool) else str(value)
-
-    return urlencode({name: text(value) for name, value in selectors.items()})
