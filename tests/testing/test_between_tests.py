@@ -55,12 +55,16 @@ def test_fails_before_its_fault(broker):
 @pytest.mark.broker_fault("Produce", error="NOT_LEADER")
 def test_wrong_rule(broker):
     pass
+
+@pytest.mark.broker_fault("Produce", error="REQUEST_TIMED_OUT")
+def test_without_a_broker():
+    pass
 """
 
 
 def test_a_mark_that_does_not_act_fails_the_test(run: Run) -> None:
     result = run(UNUSED)
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
         [
             "*FaultUnused: fault * acted on no request; nearest: Produce from *",
@@ -68,6 +72,7 @@ def test_a_mark_that_does_not_act_fails_the_test(run: Run) -> None:
             "r* Produce v* orders[[]0] 1 record * -> OK *",
             "*assert 1 == 2",
             "*ControlRefused: rules[[]0].error: there is no error 'NOT_LEADER'*",
+            "a test with this mark has to use `broker` or `broker_cluster`",
         ],
         consecutive=False,
     )
@@ -97,6 +102,22 @@ def test_the_report_of_a_failure_has_the_last_requests(run: Run, recording: str)
     text = result.stdout.str()
     assert text.count("broker-lite requests") == (recording != "off")
     assert (" CreateTopics v" in text) is (" Produce v" in text) is (recording != "off")
+
+
+OF_FACTORY = """
+def test_fails(broker_factory):
+    silent, one = broker_factory(), broker_factory()
+    one.record_requests()
+    silent.create_topic("a")
+    one.create_topic("b")
+    assert False
+"""
+
+
+def test_the_report_has_the_requests_of_brokers_that_the_factory_made(run: Run) -> None:
+    text = run(OF_FACTORY).stdout.str()
+    assert text.count("broker-lite requests") == 1
+    assert " CreateTopics v7 b " in text
 
 
 def test_a_recording_that_there_is_not(run: Run) -> None:
