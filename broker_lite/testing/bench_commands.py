@@ -287,6 +287,11 @@ class BenchCommands(Controlled):
 
     # -- internals
 
+    def _reset_by_control(self, *, keep_topics: bool) -> None:
+        """Reset the broker; faults and recorded requests stay."""
+        keep = ["faults", "journal", *(["topics"] if keep_topics else [])]
+        self.control("POST", "/v1/reset", {"keep": keep})
+
     def _wait(
         self, kind: str, name: str, wanted: Mapping[str, object], timeout: timedelta
     ) -> dict[str, object]:
