@@ -40,6 +40,7 @@ class ClientConnection:
 
     Attributes:
         paused: while the node hangs, what ends that; nothing is handled or answered meanwhile.
+        since_s: when it was accepted, by the loop's clock.
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class ClientConnection:
         "_stream",
         "_unsent",
         "paused",
+        "since_s",
     )
 
     def __init__(
@@ -71,6 +73,7 @@ class ClientConnection:
         self.paused: Event | None = None
         self._held = b""
         self._loop = loop
+        self.since_s = loop.time()
         self._unsent = unsent
         self._stream = Stream(sock, framing, loop, self._abandon, resets)
 

@@ -1,6 +1,7 @@
 """Records as JSON lines, in the form that a seed file has."""
 
 import base64
+import json
 import os
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -25,7 +26,7 @@ LINES_BYTES_MAX: Final = 32 * 1024 * 1024
 
 
 class BodyLines:
-    """The lines of a request's body; errors name the line.
+    """The lines of a request's body, or the elements of a list in JSON; errors name the line.
 
     Attributes:
         number: of the last line that was read, counted from 1.
@@ -42,12 +43,20 @@ class BodyLines:
         Raises:
             SettingsError: a line is not UTF-8.
         """
-        for line in self._body.splitlines():
+        for line in self._split():
             self.number += 1
             try:
                 yield line.decode() or " "
             except UnicodeDecodeError as error:
                 raise self.error(f"not UTF-8 text, at byte {error.start + 1}") from error
+
+    def _split(self) -> list[bytes]:
+        if not self._body.lstrip().startswith(b"["):
+            return self._body.splitlines()
+        try:
+            return [json.dumps(each).encode() for each in json.loads(self._body)]
+        except (ValueError, RecursionError) as error:
+            raise self.error(f"no JSON: {error}", 1) from error
 
     def error(self, reason: str, number: int | None = None) -> SettingsError:
         """Make an error about a line; the last one that was read, unless another one is given."""

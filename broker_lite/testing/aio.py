@@ -39,9 +39,9 @@ class AsyncBroker(AsyncBenchCommands):
         """See Broker.restart()."""
         await run_sync(self.broker.restart)
 
-    async def reset(self) -> None:
+    async def reset(self, *, keep_topics: bool = False) -> None:
         """See Broker.reset()."""
-        await run_sync(self.broker.reset)
+        await run_sync(partial(self.broker.reset, keep_topics=keep_topics))
 
     async def advance(self, delta: timedelta = timedelta()) -> None:
         """See Broker.advance()."""

@@ -69,12 +69,16 @@ class AsyncBenchCommands:
         await run_sync(partial(self.broker.record_requests, recording, keys=keys, keep=keep))
 
     async def requests(
-        self, *keys: str | int, after: "Request | str | None" = None, **selectors: object
+        self,
+        *keys: str | int,
+        errors: bool = False,
+        after: "Request | str | None" = None,
+        **selectors: object,
     ) -> "list[Request]":
         """See Broker.requests(); the requests are decoded already."""
 
         def found() -> "list[Request]":
-            return _loaded(self.broker.requests(*keys, after=after, **selectors))
+            return _loaded(self.broker.requests(*keys, errors=errors, after=after, **selectors))
 
         return await run_sync(found)
 

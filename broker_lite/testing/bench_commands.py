@@ -122,25 +122,33 @@ class BenchCommands(Controlled):
         self._recording = body
 
     def requests(
-        self, *keys: str | int, after: "Request | str | None" = None, **selectors: object
+        self,
+        *keys: str | int,
+        errors: bool = False,
+        after: "Request | str | None" = None,
+        **selectors: object,
     ) -> "list[Request]":
         """Return recorded requests, decoded, the newest last.
 
         Args:
             keys: the APIs by name; none for all.
+            errors: only requests that did not end well.
             after: only requests after this one.
-            selectors: topic="orders", partitions=[0], group, txn_id, client_id, connection, nodes,
-                errors=True.
+            selectors: topic="orders", partitions=[0], where={"acks": 1}, ...
 
         Raises:
             BrokerFailed: a selector is wrong, or nothing is recorded.
         """
-        from broker_lite.testing.requests import LIMIT, after_id, query, requests_of, selectors_of
+        from broker_lite.testing.requests import LIMIT, after_id, requests_of, selectors_of
 
-        wanted = {"limit": LIMIT, **selectors_of(keys, selectors)}
+        body: dict[str, object] = {
+            "match": selectors_of(keys, selectors),
+            "errors": errors,
+            "limit": LIMIT,
+        }
         if after is not None:
-            wanted["after"] = after_id(after)
-        found = requests_of(self, self.control("GET", f"/v1/requests?{query(wanted)}"))
+            body["after"] = after_id(after)
+        found = requests_of(self, self.control("POST", "/v1/requests/find", body))
         if not found:
             self._check_recording()
         return found
@@ -305,6 +313,11 @@ class BenchCommands(Controlled):
         self.control("POST", f"/v1/snapshots/{quote(name, safe='')}/restore")
 
     # -- internals
+
+    def _reset_by_control(self, *, keep_topics: bool) -> None:
+        """Reset the broker; faults and recorded requests stay."""
+        keep = ["faults", "journal", *(["topics"] if keep_topics else [])]
+        self.control("POST", "/v1/reset", {"keep": keep})
 
     def _wait(
         self, kind: str, name: str, wanted: Mapping[str, object], timeout: timedelta

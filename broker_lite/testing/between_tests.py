@@ -79,7 +79,7 @@ def faults_of(item: "pytest.Item", brokers: "list[Broker]") -> Iterator[None]:
 
 def lines(broker: "Broker") -> str:
     """Return the last recorded requests, a line for each; nothing if none is recorded."""
-    if not broker.is_controlled:
+    if not (broker.is_running and broker.is_controlled):
         return ""
     try:
         told = broker.control("GET", f"/v1/requests/lines?count={LINES}")

@@ -218,16 +218,22 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         ports = [int(each.rpartition(":")[2]) for each in self.addresses]
         self._start(self._first_address[0], self.port, ports if len(ports) > 1 else [])
 
-    def reset(self) -> None:
+    def reset(self, *, keep_topics: bool = False) -> None:
         """Remove all data but the topics and records of the start, and restart at the same port.
 
         All connections are closed. Cluster id and node id stay; settings are reset to those of the
         start. Faults and recorded requests stay.
 
+        Args:
+            keep_topics: whether all topics stay, without records, with their ids and configs.
+
         Raises:
             BrokerFailed: it does not run, or the reset fails.
             BrokerDied: it ended by itself.
         """
+        if keep_topics:
+            self._reset_by_control(keep_topics=True)
+            return
         with self._noting_its_end() as process:
             process.reset(self._timeout_s)
 

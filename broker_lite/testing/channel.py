@@ -193,12 +193,14 @@ class Channel:
             TimeoutError: nothing comes in time.
         """
         poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        if not poll.poll(_left_s(deadline_s) * 1000):
-            raise TimeoutError
         try:
+            poll.register(self._sock, select.POLLIN)
+            if not poll.poll(_left_s(deadline_s) * 1000):
+                raise TimeoutError
             return self._sock.recv(_RECEIVE_BYTES)
-        except OSError:
+        except TimeoutError:
+            raise
+        except (OSError, ValueError):  # reset by the broker, or closed here
             return b""
 
     def _hand_over(self, received: bytes | None) -> None:

@@ -91,9 +91,9 @@ class ConnectedBroker(Broker):
         """Raise BrokerFailed: whoever started it does that."""
         self._refuse("is not restarted from here")
 
-    def reset(self) -> None:  # type: ignore[explicit-override]
+    def reset(self, *, keep_topics: bool = False) -> None:  # type: ignore[explicit-override]
         """Remove all data but the topics and records of the start; see Broker.reset()."""
-        self.control("POST", "/v1/reset", {"keep": ["faults", "journal"]})
+        self._reset_by_control(keep_topics=keep_topics)
 
     def advance(  # type: ignore[explicit-override]
         self, delta: timedelta = timedelta()

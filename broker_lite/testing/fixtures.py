@@ -38,6 +38,7 @@ _OF_BROKER: Final = frozenset(
 
 _SESSION_BROKER: Final = pytest.StashKey["Broker"]()
 _SESSION_CLUSTER: Final = pytest.StashKey["Broker"]()
+_MADE: Final = pytest.StashKey[list["Broker"]]()
 _LOG_SIZES: Final = pytest.StashKey[dict[Path, int]]()
 
 
@@ -95,7 +96,7 @@ def broker_cluster(
 
 
 @pytest.fixture
-def broker_factory() -> Iterator[BrokerFactory]:
+def broker_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
     """Return a function that starts brokers; all of them stop when the test ends.
 
     It takes the arguments of Broker, and settings as keywords: log_segment_bytes is
@@ -103,12 +104,15 @@ def broker_factory() -> Iterator[BrokerFactory]:
     """
     from broker_lite.testing.broker import Broker
 
+    made: list[Broker] = request.node.stash.setdefault(_MADE, [])
     with ExitStack() as brokers:
 
         def make(settings: dict[str, object] | None = None, /, **options: object) -> Broker:
             own: dict[str, Any] = {name: options.pop(name) for name in _OF_BROKER & options.keys()}
             named = {name.replace("_", "."): value for name, value in options.items()}
-            return brokers.enter_context(Broker({**(settings or {}), **named}, **own))
+            started = brokers.enter_context(Broker({**(settings or {}), **named}, **own))
+            made.append(started)
+            return started
 
         yield make
 
@@ -164,6 +168,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     from broker_lite.testing.between_tests import check_snapshot, faults_of
 
     brokers = _brokers_of(item)
+    if not brokers:
+        pytest.fail("a test with this mark has to use `broker` or `broker_cluster`", pytrace=False)
     check_snapshot(item, brokers)
     with faults_of(item, brokers):
         return (yield)
@@ -180,6 +186,7 @@ def pytest_runtest_makereport(
             end = _end_of(started)
             if end is not None:
                 report.sections.append((_END_SECTION, end))
+        for started in (*_brokers_of(item), *item.stash.get(_MADE, [])):
             _add_requests(report, started)
         sizes = item.stash.get(_LOG_SIZES, {})
         for path in _logs():

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, cast
-from urllib.parse import urlencode
 
 from broker_lite.testing.controlled import Controlled, elements, members
 
@@ -17,11 +16,11 @@ class Request:
     """A request that a client sent, and its answer.
 
     Attributes:
-        id: r1 is the first.
+        id: such as r1, the first one.
         api: the name of the API: Produce.
         version: of the API.
         client_id: of the header; None if the client gave none.
-        connection: c1 is the first that the broker accepted.
+        connection: such as c1, the first one that the broker accepted.
         node: the broker that was asked.
         ended: "answered"; "none" for a Produce with acks=0; "closed", "cancelled", "failed",
             "fault"; empty while it is worked on.
@@ -112,14 +111,3 @@ def after_id(after: Request | str | None) -> str:
     if isinstance(after, Request):
         return after.id
     return _LATEST if after is None else after
-
-
-def query(selectors: Mapping[str, object]) -> str:
-    """Return selectors as the query of a URL."""
-
-    def text(value: object) -> str:
-        if isinstance(value, list | tuple):
-            return ",".join(map(str, value))
-        return str(value).lower() if isinstance(value, bool) else str(value)
-
-    return urlencode({name: text(value) for name, value in selectors.items()})

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme import brokers_page
-from tests.readme.brokers_page import PRINTED_ADDRESS
+from tests.readme.printed_page import PRINTED_ADDRESS, PrintedPage
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import environment, process_of
 
 TIMEOUT_S = 120
-START, LOOK = brokers_page.blocks("sh")
+PAGE = PrintedPage("docs/use/brokers.md")
+START, LOOK = PAGE.blocks("sh")
 
 
 def words(line: str) -> list[str]:
@@ -54,7 +54,7 @@ def test_the_commands_end_well(bootstrap: str) -> None:
 
 @pytest.mark.client
 def test_the_tests_pass(tmp_path: Path) -> None:
-    brokers_page.write_tests(tmp_path)
+    PAGE.write_tests(tmp_path)
     options = ("-q", "-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(tmp_path)],
@@ -65,9 +65,9 @@ def test_the_tests_pass(tmp_path: Path) -> None:
         timeout=TIMEOUT_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(brokers_page.printed_names())} passed" in done.stdout
+    assert f"{len(PAGE.printed_names())} passed" in done.stdout
 
 
 def test_every_block_is_run() -> None:
-    assert brokers_page.languages() == {"sh", "python"}
-    assert len(brokers_page.printed_names()) == 15
+    assert PAGE.languages() == {"sh", "python"}
+    assert len(PAGE.printed_names()) == 15

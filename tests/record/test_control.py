@@ -1,9 +1,13 @@
 """R-40 to R-44; TV-30, TV-31, TV-32, TV-26."""
 
+from typing import NamedTuple
+
 import pytest
 
 from broker_lite.errors import InvalidRecord, UnknownServerError
 from broker_lite.record import control
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import ControlType, EndTransactionMarker
 from broker_lite.record.control_values import LeaderChange, Voter
 from tests.record.support import BATCHES, batch_of
@@ -78,3 +82,43 @@ def test_r_43_value() -> None:
 def test_r_43_damaged_values(value: bytes | None) -> None:
     with pytest.raises(InvalidRecord):
         control.decode_end_transaction(value)
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction."""
+
+    producer_id: int
+    first_offset: int
+
+
+def of_producer(producer_id: int, offset: int) -> RecordBatch:
+    builder = BatchBuilder(
+        base_offset=offset,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=0,
+        is_transactional=True,
+    )
+    builder.append(0, None, b"v")
+    return batch_of(bytes(builder.build()))
+
+
+def end_of(producer_id: int, offset: int, *, is_commit: bool) -> RecordBatch:
+    marker = EndTransactionMarker(is_commit, 0)
+    data = control.end_transaction_batch(producer_id, 0, marker, timestamp=0, base_offset=offset)
+    return batch_of(bytes(data))
+
+
+def test_what_consumers_see() -> None:
+    batches = [
+        of_producer(1, 0),
+        of_producer(2, 1),
+        end_of(1, 2, is_commit=False),
+        of_producer(1, 3),
+        end_of(2, 4, is_commit=True),
+        end_of(1, 5, is_commit=True),
+    ]
+    seen = control.visible_batches(batches, [Aborted(1, 0)])
+    assert [each.base_offset for each in seen] == [1, 3]
+    seen = control.visible_batches(batches, None)
+    assert [each.base_offset for each in seen] == [0, 1, 3]

@@ -183,3 +183,11 @@ def test_topics_are_not_created_against_the_setting(open_seeding: OpenSeeding) -
 def test_topics_are_noted_before_they_are_written_to(seeding: Seeding) -> None:
     write(seeding, record(), record(topic="u"), record())
     assert Marker(seeding.cluster.logs.data_dir).topics() == ["t", "u"]
+
+
+def test_records_that_are_no_seed_go_to_any_topic(seeding: Seeding) -> None:
+    write(seeding, record())
+    writer = SeedWriter(seeding.cluster, seeding.clock, None, _error)
+    writer.add(record(value=b"more"))
+    writer.flush()
+    assert [each.value for each in seeding.records("t")] == [b"v", b"more"]

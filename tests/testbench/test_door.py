@@ -10,16 +10,20 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from broker_lite.errors import SettingsError
 from broker_lite.testbench.door import address_of
+from broker_lite.testbench.http.client import ControlClient
 from broker_lite.testing import Broker, BrokerFailed
+from tests.support.broker_process import BrokerProcess
 
 
 @pytest.mark.parametrize(
@@ -134,3 +138,22 @@ def test_a_reset_by_lines(running: Broker) -> None:
     running.control("POST", "/v1/reset")
     with pytest.raises(BrokerFailed, match="there is no topic 'u'"):
         running.partition("u", 0)
+
+
+def test_it_stops_with_requests_in_progress(tmp_path: Path) -> None:
+    arguments = ["--control", "127.0.0.1:0"]
+    with (
+        BrokerProcess(tmp_path / "data", arguments=arguments) as broker,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        (line,) = (each for each in broker.log.splitlines() if "control API at " in each)
+        client = ControlClient(line.rpartition(" ")[2])
+        client.request("PUT", "/v1/requests/recording", {"recording": "headers"})
+        client.request("POST", "/v1/faults", {"keys": ["EndTxn"], "hold": True})
+        waits = threads.submit(client.request, "POST", "/v1/faults/f1/wait", {})
+        follows = threads.submit(list, client.events("/v1/requests/follow"))
+        time.sleep(0.2)  # both are in progress now, or will find nobody
+        assert broker.stop() == 0
+        for each in (waits, follows):
+            each.exception(10)
+    assert "Traceback" not in broker.log

@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from broker_lite.errors import ClientError
-from broker_lite.testing import AsyncBroker, Broker, BrokerFailed, FaultUnused
+from broker_lite.testing import AsyncBroker, Broker, BrokerFailed, Fault, FaultUnused
+from broker_lite.testing.aio_bench import AsyncFault
 
 pytestmark = pytest.mark.anyio
 
@@ -90,3 +91,12 @@ async def test_waits(broker: AsyncBroker) -> None:
     topic = await broker.wait_for_topic("orders", partitions=2)
     assert topic["partitions"] == 2
     assert await broker.control("GET", "/v1/ready") == {}
+
+
+async def test_every_method_is_there(broker: AsyncBroker) -> None:
+    elsewhere = {"bootstrap", "connect", "aio"}  # of the broker itself
+    values = {name for name in dir(Broker) if isinstance(getattr(Broker, name), property)}
+    methods = {name for name in dir(Broker) if not name.startswith("_")} - values - elsewhere
+    assert methods - set(dir(AsyncBroker)) == set()
+    of_fault = {name for name in dir(Fault) if not name.startswith("_")} - {"rule", "state"}
+    assert of_fault - set(dir(AsyncFault)) == set()

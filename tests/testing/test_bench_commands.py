@@ -58,6 +58,8 @@ def test_which_requests(broker: Broker) -> None:
     assert [each.id for each in broker.requests("Produce", after=first)] != [first.id]
     assert {each.api for each in broker.requests("Produce", "Metadata")} == {"Produce", "Metadata"}
     assert broker.requests("EndTxn") == []
+    assert broker.requests("Produce", where={"acks": 1}) == []
+    assert len(broker.requests("Produce", where={"acks": -1})) == 2
     with pytest.raises(BrokerFailed, match="there is no API 'Prod'"):
         broker.requests("Prod")
 

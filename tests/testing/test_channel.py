@@ -165,6 +165,20 @@ def test_the_end_reaches_all_threads(
     assert channel.is_closed
 
 
+def test_a_socket_that_the_launcher_closed() -> None:
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours)
+    with theirs:
+        theirs.sendall(b"ready a:1\n")
+        channel.wait_for("ready", 1, TIMEOUT_S)
+        ours.close()
+        assert channel.is_hung_up
+        with pytest.raises(Ended):
+            channel.wait_for("ready", 2, TIMEOUT_S)
+        with pytest.raises(Ended):
+            get(channel, "/more")
+
+
 def test_a_failure_ends_a_wait_for_a_start(channel: Channel, peer: Peer) -> None:
     peer.tell("failed the disk is full")
     channel.wait_for("ready", 1, TIMEOUT_S)

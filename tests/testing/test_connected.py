@@ -49,6 +49,20 @@ def test_it_has_the_methods_of_a_broker(started: Broker, url: str) -> None:
     assert started.is_running
 
 
+def test_a_reset_that_keeps_topics(started: Broker, url: str) -> None:
+    for broker in (started, Broker.connect(url)):
+        broker.create_topic("kept")
+        broker.produce("kept", "gone")
+        fault = broker.hold("EndTxn")
+        broker.reset(keep_topics=True)
+        assert broker.records("kept") == []
+        assert fault.left == 1
+        fault.remove()
+        broker.reset()
+        with pytest.raises(BrokerFailed, match="there is no topic 'kept'"):
+            broker.partition("kept", 0)
+
+
 def test_after_a_reset_from_elsewhere_the_owner_goes_on(started: Broker, url: str) -> None:
     broker = Broker.connect(url)
     for _ in range(3):

@@ -11,7 +11,8 @@ from broker_lite.handler.offered import offered
 from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS
 from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
 from broker_lite.settings.table import rows
-from broker_lite.testing import Broker
+from broker_lite.testing import Broker, Fault, Request
+from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.nodes import BrokerNode
 from tests.tidy import control_pages
@@ -185,12 +186,35 @@ def broker_nodes() -> Iterable[str]:
     yield from _members(BrokerNode)
 
 
+def bench_commands() -> Iterable[str]:
+    """What a Broker does about faults, recorded requests and waits, from the docstrings."""
+    yield "| Of a `Broker` | What it does |"
+    yield "| --- | --- |"
+    yield from _members(BenchCommands)
+
+
+def fault_methods() -> Iterable[str]:
+    """What a Fault has and can do, from the docstrings."""
+    yield "| Of a `Fault` | What it is or does |"
+    yield "| --- | --- |"
+    yield from _attributes(Fault)
+    yield from _members(Fault)
+
+
+def request_methods() -> Iterable[str]:
+    """What a Request has, from the docstrings."""
+    yield "| Of a `Request` | What it is |"
+    yield "| --- | --- |"
+    yield from _attributes(Request)
+    yield from _members(Request)
+
+
 def _attributes(of: type) -> Iterable[str]:
     """A row for each attribute that the docstring of a class lists."""
     _, _, attributes = (inspect.getdoc(of) or "").partition("Attributes:\n")
-    for line in attributes.splitlines():
-        name, _, text = line.strip().partition(": ")
-        yield f"| `{name}` | {_cell(text)} |"
+    for attribute in re.split(r"\n {4}(?! )", f"\n{attributes}")[1:]:
+        name, _, text = attribute.partition(": ")
+        yield f"| `{name}` | {_cell(' '.join(text.split()))} |"
 
 
 def _members(of: type) -> Iterable[str]:
@@ -207,7 +231,9 @@ def _parameters(method: Callable[..., object]) -> str:
     """The parameters of a method without self and types."""
     signature = inspect.signature(method)
     bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    return str(inspect.Signature(bare[1:]))[1:-1].replace("datetime.timedelta(0)", "timedelta()")
+    given = bare if isinstance(method, staticmethod) else bare[1:]
+    text = str(inspect.Signature(given))[1:-1].replace("datetime.timedelta", "timedelta")
+    return text.replace("timedelta(0)", "timedelta()")
 
 
 def _description(member: object) -> str:
@@ -230,6 +256,9 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "all settings": all_settings,
     "broker methods": broker_methods,
     "cluster commands": cluster_commands,
+    "bench commands": bench_commands,
+    "fault methods": fault_methods,
+    "request methods": request_methods,
     "broker nodes": broker_nodes,
     "ignored settings": ignored_settings,
     "control resources": control_pages.resources,

@@ -64,6 +64,8 @@ def save_snapshot(
 ) -> Path:
     """Save a snapshot; one of the same name is replaced at the end.
 
+    Nothing is flushed: a snapshot survives the end of the process, but maybe not of the machine.
+
     Args:
         logs: open ones.
         name: of the snapshot.
@@ -98,15 +100,8 @@ def _save_all(
             copy_file(entry.path, str(target / entry.name))
     if logs.metadata_log is not None:
         _save(logs, target, METADATA_TOPIC, 0, logs.metadata_log)
-    partitions = logs.checkpoints.partitions
-    saved = {
-        key: partition
-        for key, partition in partitions.items()
-        if (topics is None or key[0] in topics) and _has_records(partition)
-    }
+    saved = _to_save(logs, topics)
     for (topic, index), partition in saved.items():
-        if not partition.is_clean or (topic, index) in logs.offline:
-            raise KafkaStorageError(f"partition {topic}-{index} is not usable")
         _save(logs, target, topic, index, partition.log)
         partition.note_offsets()
     for file, text in (
@@ -119,6 +114,18 @@ def _save_all(
         (CLEAN_SHUTDOWN_FILE, format_clean_shutdown(broker_epoch)),
     ):
         create_file(str(target / file), text.encode())
+
+
+def _to_save(logs: LogManager, topics: Collection[str] | None) -> dict[tuple[str, int], Partition]:
+    """Return the partitions of some topics that have been written to."""
+    saved = {}
+    for key, partition in logs.checkpoints.partitions.items():
+        if topics is None or key[0] in topics:
+            if key in logs.offline or not partition.is_clean:
+                raise KafkaStorageError(f"partition {key[0]}-{key[1]} is not usable")
+            if _has_records(partition):
+                saved[key] = partition
+    return saved
 
 
 def _save(logs: LogManager, target: Path, topic: str, index: int, log: Log | None) -> None:

@@ -165,9 +165,9 @@ def _query(kind: type, text: str) -> object:
 
 def _body(kind: object, body: bytes, is_json: bool) -> object:
     if kind is bytes:
-        if not is_json:
+        if not (is_json and body.startswith(b'"')):
             return body
-        return _checked(lambda: msgspec.json.decode(body or b'""', type=str).encode(), "")
+        return _checked(lambda: msgspec.json.decode(body, type=str).encode(), "")
     if isinstance(kind, OneOrMany):
         found = _checked(lambda: msgspec.json.decode(body or b"{}", type=dict[str, object]), "")
         assert isinstance(found, dict)

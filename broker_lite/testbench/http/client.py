@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from broker_lite.errors import ClientError, SettingsError, cause_of
+from broker_lite.errors import ClientError, SettingsError
 
 DEFAULT_URL: Final = "http://127.0.0.1:9099"
 _PORT: Final = 9099
@@ -120,7 +120,12 @@ class ControlClient:
         return connection.getresponse()
 
     def _unreachable(self, error: Exception) -> ClientError:
-        why = "no answer in time" if isinstance(error, TimeoutError) else cause_of(error)
+        if isinstance(error, TimeoutError):
+            why = "no answer in time"
+        elif isinstance(error, ConnectionRefusedError):
+            why = "connection refused; a broker serves it if it is started with --control"
+        else:
+            why = str(error.strerror if isinstance(error, OSError) else error) or repr(error)
         return ClientError(f"the control API at {self.url}: {why}")
 
 

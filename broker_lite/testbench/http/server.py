@@ -23,7 +23,8 @@ class _Server(uvicorn.Server):
 
 async def serve(sock: socket.socket, control: Control) -> None:
     """Serve the control API at a listening socket until cancelled."""
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
         App(control),
         lifespan="off",
@@ -34,4 +35,13 @@ async def serve(sock: socket.socket, control: Control) -> None:
         server_header=False,
         timeout_graceful_shutdown=_END_S,
     )
-    await _Server(config).serve(sockets=[sock])
+    server = _Server(config)
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        # Cancelled, it leaves its listener and its tasks to the loop, which could not be closed.
+        logger.setLevel(logging.CRITICAL)  # it would log each cancelled request
+        for task in server.server_state.tasks:
+            task.cancel()
+        for listener in server.servers:
+            listener.close()

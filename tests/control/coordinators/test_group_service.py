@@ -168,3 +168,13 @@ def test_dynamic_settings_reach_the_groups(node: Node) -> None:
     node.cluster.alter_configs([(BROKER_RESOURCE, "", settings)])
     node.cluster.alter_configs([(2, "t", {"retention.ms": "1"})])
     assert node.cluster.settings.group_consumer_assignment_interval_ms == 9
+
+
+def test_a_rebalance_on_command(node: Node) -> None:
+    async def scene() -> None:
+        assert not node.groups.rebalance("g")
+        await node.settled_member()
+        assert node.groups.rebalance("g")
+        assert node.states() == {"g": "PreparingRebalance"}
+
+    asyncio.run(scene())

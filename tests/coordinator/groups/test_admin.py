@@ -106,3 +106,21 @@ def test_g104_group_that_has_given_out_an_id(driver: Driver) -> None:
     assert driver.delete_groups("pending") == {"pending": 0}
     rejoined = driver.join(member_id, version=4, group_id="pending")
     assert rejoined.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("group_id", ["simple", "missing"])
+def test_a_rebalance_needs_members(driver: Driver, group_id: str) -> None:
+    assert driver.coordinator.admin.rebalance(group_id, 0) is None
+
+
+def test_a_rebalance_on_command(driver: Driver) -> None:
+    admin = driver.coordinator.admin
+    admin.rebalance("stable", 0)
+    assert ("stable", "consumer", "PreparingRebalance", "classic") in driver.list((), ())
+    again = admin.rebalance("stable", 0)
+    assert again is not None
+    assert again.records == []
+    effects = admin.rebalance("new", 0)
+    assert effects is not None
+    assert len(effects.records) == 1
+    assert ("new", "consumer", "Assigning", "consumer") in driver.list((), ())

@@ -81,6 +81,33 @@ async def test_octets_go_in_and_out(control: Control) -> None:
     assert (reply.status, reply.body, reply.media_type) == (200, b"cba", "text/plain")
 
 
+@pytest.mark.parametrize(("body", "octets"), [(b'"a\\n"', b"\na"), (b"[1]", b"]1["), (b"", b"")])
+async def test_octets_may_come_as_a_text_of_json(
+    control: Control, body: bytes, octets: bytes
+) -> None:
+    reply = await control.request("POST", "/v1/turn", body=body, is_json=True)
+    assert (reply.status, reply.body) == (200, octets)
+
+
+async def test_octets_that_come_as_wrong_json(control: Control) -> None:
+    reply = await control.request("POST", "/v1/turn", body=b'"a', is_json=True)
+    assert reply.status == 400
+
+
+async def test_a_word_in_a_path_comes_before_a_place_holder() -> None:
+    bench: Any = None
+    table = [
+        Resource("PUT", "/v1/things/{name}", put, body=Wanted),
+        Resource("POST", "/v1/things/wait", post, body=bytes),
+        Resource("GET", "/v1/things/{name}", get, query=Paging),
+    ]
+    control = Control(bench, table)
+    assert (await control.request("POST", "/v1/things/wait", body=b"ab")).body == b"ba"
+    assert (await control.request("GET", "/v1/things/wait")).value == {"name": "wait", "limit": 3}
+    told = (await control.request("DELETE", "/v1/things/wait")).value
+    assert told == {"error": "/v1/things/wait has POST, PUT, GET, and no DELETE"}
+
+
 @pytest.mark.parametrize(
     ("method", "path", "query", "body", "status", "value"),
     [

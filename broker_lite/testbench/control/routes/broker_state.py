@@ -1,8 +1,10 @@
 """The broker as a whole: whether it is ready, a reset, its clock."""
 
+import shutil
 from typing import Literal
 
 import msgspec
+from anyio import to_thread
 
 from broker_lite import __version__
 from broker_lite.server.orders import Order, Restore
@@ -85,12 +87,14 @@ async def reset(call: Call) -> Done:
     assert isinstance(wanted, Reset)
     life = bench.life
     bench.clear(faults="faults" not in wanted.keep, journal="journal" not in wanted.keep)
-    if "topics" in wanted.keep:
-        snapshot = save(life, KEPT_TOPICS, with_records=False)
-        life.order(Restore(snapshot, is_seeded=True))
-    else:
+    if "topics" not in wanted.keep:
         life.order(Order.RESET)
+        await bench.next_life()
+        return Done()
+    snapshot = save(life, KEPT_TOPICS, with_records=False)
+    life.order(Restore(snapshot, is_seeded=True))
     await bench.next_life()
+    await to_thread.run_sync(shutil.rmtree, snapshot)
     return Done()
 
 

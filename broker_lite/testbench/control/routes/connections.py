@@ -1,5 +1,7 @@
 """Connections: which there are, resets, waits for their number."""
 
+import asyncio
+
 import msgspec
 
 from broker_lite.server.client_connection import ClientConnection
@@ -9,6 +11,7 @@ from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 
 _NOT_FOUND = 404
+_MS_PER_S = 1000
 
 
 class ConnectionView(msgspec.Struct, kw_only=True):
@@ -24,6 +27,7 @@ class ConnectionView(msgspec.Struct, kw_only=True):
         client: HOST:PORT of the client.
         software: name and version as the client told them (KIP-511); empty if it did not.
         is_idle: whether no request is in progress.
+        open_ms: for how long it has been open.
     """
 
     id: str
@@ -32,6 +36,7 @@ class ConnectionView(msgspec.Struct, kw_only=True):
     client: str
     software: str
     is_idle: bool
+    open_ms: int
 
 
 class ConnectionQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -88,6 +93,7 @@ async def wait_for_connections(call: Call) -> list[ConnectionView]:
 
 
 def _views(life: Life, node_id: int | None) -> list[ConnectionView]:
+    now_s = asyncio.get_running_loop().time()
     found = sorted(_connections(life, node_id), key=lambda each: each.context.connection_id)
     return [
         ConnectionView(
@@ -97,6 +103,7 @@ def _views(life: Life, node_id: int | None) -> list[ConnectionView]:
             client=f"{context.client_address[0]}:{context.client_address[1]}",
             software=context.software,
             is_idle=connection.is_idle,
+            open_ms=round((now_s - connection.since_s) * _MS_PER_S),
         )
         for connection in found
         for context in (connection.context,)

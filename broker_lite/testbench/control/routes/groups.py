@@ -7,7 +7,7 @@ import msgspec
 from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.server.life import Life
-from broker_lite.testbench.control.resource import Call, Resource
+from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_views import (
     GroupSummary,
@@ -87,6 +87,17 @@ async def list_groups(call: Call) -> list[GroupSummary]:
 async def get_group(call: Call) -> GroupView:
     """Tell the members, assignments, committed offsets and lag of a group."""
     return _known(call.bench.life, call.path["group"])
+
+
+async def delete_group(call: Call) -> Done:
+    """Delete a group without members, with its offsets, as DeleteGroups does."""
+    life, group_id = call.bench.life, call.path["group"]
+    _known(life, group_id)
+    request = messages.DeleteGroupsRequest(groups_names=[group_id])
+    (result,) = life.coordinators.groups.delete_groups(request).results
+    if result.error_code:
+        raise ControlError(_CONFLICT, f"group {group_id}: {ErrorCode(result.error_code).name}")
+    return Done()
 
 
 async def wait_for_group(call: Call) -> GroupView:
@@ -215,6 +226,7 @@ def _known(life: Life, group_id: str) -> GroupView:
 RESOURCES = (
     Resource("GET", "/v1/groups", list_groups, answer=list[GroupSummary], query=GroupPage),
     Resource("GET", "/v1/groups/{group}", get_group, answer=GroupView),
+    Resource("DELETE", "/v1/groups/{group}", delete_group),
     Resource("POST", "/v1/groups/{group}/wait", wait_for_group, answer=GroupView, body=GroupWait),
     Resource("POST", "/v1/groups/{group}/rebalance", rebalance, answer=GroupView),
     Resource("DELETE", "/v1/groups/{group}/members/{member}", kick, answer=GroupView),

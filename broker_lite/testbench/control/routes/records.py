@@ -5,9 +5,11 @@ from typing import Final
 import msgspec
 from anyio.lowlevel import checkpoint
 
+from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.errors import SettingsError
 from broker_lite.log.log import Log
 from broker_lite.seed.writer import SeedWriter
+from broker_lite.server.life import Life
 from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.control.routes.topics import find_topic
 from broker_lite.testbench.errors import ControlError
@@ -22,6 +24,7 @@ from broker_lite.testbench.record_lines import (
 LINES: Final = "application/x-ndjson"
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
 _RECORDS_MAX: Final = 100_000
 # Other tasks have their turn after so many records.
 _RECORDS_AT_A_TIME: Final = 500
@@ -101,11 +104,12 @@ def _start(log: Log, from_offset: int | None) -> int:
 async def write_records(call: Call) -> Written:
     """Write records that come as JSON lines, in the form that a seed file has.
 
-    All lines are read before the first is written. A record that the topic refuses ends the writing
-    where it is; the records before it may have been written.
+    A list of such objects will do, too. All lines are read before the first is written. A record
+    that the topic refuses ends the writing where it is; those before it may have been written.
     """
     body, name, life = call.body, call.path["topic"], call.bench.life
     assert isinstance(body, bytes)
+    _check_leaders(life, name)
     lines = BodyLines(body)
     writer = SeedWriter(life.cluster, life.clock, None, lambda why, at: lines.error(why, at))
     try:
@@ -128,6 +132,14 @@ async def write_records(call: Call) -> Written:
         for index in range(topic.partition_count)
     }
     return Written(records=writer.record_count, end_offsets=ends)
+
+
+def _check_leaders(life: Life, name: str) -> None:
+    topic = life.cluster.topics.get(name)
+    if topic is not None:
+        lacking = [at for at, each in enumerate(topic.partitions) if each.leader == NO_LEADER]
+        if lacking:
+            raise ControlError(_CONFLICT, f"topic {name}: nobody leads the partitions {lacking}")
 
 
 RESOURCES = (

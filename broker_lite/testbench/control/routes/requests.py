@@ -92,6 +92,22 @@ class Since(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     after: str | None = None
 
 
+class RequestsSought(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which recorded requests, by any selector.
+
+    Attributes:
+        match: which ones.
+        errors: only requests that did not end well.
+        after: the id of a request: the first ones after it; left out for the last ones.
+        limit: how many at most.
+    """
+
+    match: Selectors = msgspec.field(default_factory=Selectors)
+    errors: bool = False
+    after: str | None = None
+    limit: int = reading.LIMIT
+
+
 class RequestsWanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Which requests have to come, and how long to wait for them.
 
@@ -150,6 +166,20 @@ async def list_requests(call: Call) -> list[Summary]:
         errors=wanted.errors,
         after=reading.number_of(wanted.after, "?after"),
         limit=wanted.limit,
+    )
+    return [reading.summary(facts) for facts in found]
+
+
+async def find_requests(call: Call) -> list[Summary]:
+    """List recorded requests by any selector, the newest last; without `after` the last ones."""
+    sought = call.body
+    assert isinstance(sought, RequestsSought)
+    found = await reading.listed(
+        call.bench.journal,
+        sought.match,
+        errors=sought.errors,
+        after=reading.number_of(sought.after),
+        limit=sought.limit,
     )
     return [reading.summary(facts) for facts in found]
 
@@ -291,6 +321,7 @@ RESOURCES = (
     Resource("GET", "/v1/requests/follow", follow_requests, answer=Raw, query=Wanted),
     Resource("GET", "/v1/requests/lines", tell_lines, answer=list[str], query=Lines),
     Resource("GET", "/v1/requests/lint", find_habits, answer=list[Finding], query=Since),
+    Resource("POST", "/v1/requests/find", find_requests, answer=list[Summary], body=RequestsSought),
     Resource(
         "POST", "/v1/requests/wait", wait_for_requests, answer=list[Summary], body=RequestsWanted
     ),

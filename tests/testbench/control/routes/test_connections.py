@@ -27,6 +27,10 @@ def asked(broker: Broker, method: str, path: str, body: object = None) -> Any:
     return broker.control(method, path, body)
 
 
+def ids(connections: list[dict[str, Any]]) -> list[str]:
+    return [each["id"] for each in connections]
+
+
 def connect(broker: Broker, node: int) -> socket.socket:
     host, _, port = broker.addresses[node - 1].rpartition(":")
     return socket.create_connection((host, int(port)))
@@ -46,8 +50,9 @@ def test_connections_are_told_as_they_are(broker: Broker) -> None:
             assert one["client"] == f"127.0.0.1:{first.getsockname()[1]}"
             assert (one["software"], one["is_idle"], one["listener"]) == ("", True, "PLAINTEXT")
             assert int(one["id"][1:]) < int(two["id"][1:])
-            assert asked(broker, "GET", "/v1/connections") == [one, two]
-            assert asked(broker, "GET", "/v1/connections?node=2") == [two]
+            assert 0 <= one["open_ms"] < 60_000
+            assert ids(asked(broker, "GET", "/v1/connections")) == ids([one, two])
+            assert ids(asked(broker, "GET", "/v1/connections?node=2")) == ids([two])
 
 
 def test_a_client_that_tells_its_software(broker: Broker) -> None:

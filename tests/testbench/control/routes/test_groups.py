@@ -162,6 +162,7 @@ def nothing(_broker: Broker) -> None:
         (nothing, "GET", "/v1/groups?limit=0", None, "limit is from 1 to 10000"),
         (nothing, "POST", "/v1/groups/x/rebalance", None, "there is no group 'x'"),
         (a_group, "POST", "/v1/groups/g/rebalance", None, "group g has no members"),
+        (nothing, "DELETE", "/v1/groups/x", None, "there is no group 'x'"),
         (a_group, "DELETE", "/v1/groups/g/members/m", None, "has no member 'm'; there are no"),
         (nothing, "POST", "/v1/groups/g/wait", {"state": "Ready"}, "Invalid enum value 'Ready'"),
         (nothing, "POST", "/v1/groups/g/wait", {"size": 1}, "unknown field `size`"),
@@ -185,8 +186,16 @@ def test_what_cannot_be_done_is_told(
     assert text in str(caught.value)
 
 
-def test_offsets_of_a_group_with_members_cannot_be_set(broker: Broker) -> None:
+def test_a_group_is_deleted(broker: Broker) -> None:
+    a_group(broker)
+    assert broker.control("DELETE", "/v1/groups/g") == {}
+    assert asked(broker, "GET", "/v1/groups") == []
+
+
+def test_what_cannot_be_done_to_a_group_with_members(broker: Broker) -> None:
     with consuming(broker, "classic"):
         wait(broker, state="Stable")
+        with pytest.raises(BrokerFailed, match="group g: NON_EMPTY_GROUP"):
+            broker.control("DELETE", "/v1/groups/g")
         with pytest.raises(BrokerFailed, match="group g has 1 members; it has to be empty"):
             a_group(broker)

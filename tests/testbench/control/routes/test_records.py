@@ -69,6 +69,11 @@ def test_the_topic_of_a_line_is_that_of_the_path(broker: Broker) -> None:
     assert [each.value for each in broker.records("t")] == [b"1", b'{"a":[2]}', b"more"]
 
 
+def test_a_list_of_records_is_written(broker: Broker) -> None:
+    broker.control("POST", T, [{"value": "é"}, {"value": {"base64": "/w=="}}])
+    assert [each.value for each in broker.records("t")] == ["é".encode(), b"\xff"]
+
+
 def test_many_lines_are_written_in_turns(broker: Broker) -> None:
     text = "".join(f'{{"value": {number}}}\n' for number in range(1200))
     broker.control("POST", T, text)
@@ -132,10 +137,14 @@ def test_what_cannot_be_read(broker: Broker, query: str, text: str) -> None:
         ('{"value": 1}\n[]', "line 2: not an object"),
         ('{"value": 1}\n{"size": 1}', "line 2: size: no such field"),
         ('{"topic": "u"}', "line 1: topic: these are the records of t, not of u"),
+        ("[1]", "line 1: not an object"),
+        ("[{]", "line 1: no JSON"),
+        ("[" * 100_000, "line 1: no JSON"),
+        ([{"value": 1}, {"topic": "u"}], "line 2: topic: these are the records of t"),
         ('{"partition": 3}', "line 1: partition: topic t has 1 of them, 3 is too high"),
     ],
 )
-def test_what_cannot_be_written(broker: Broker, body: str, text: str) -> None:
+def test_what_cannot_be_written(broker: Broker, body: object, text: str) -> None:
     with pytest.raises(BrokerFailed, match=text):
         broker.control("POST", T, body)
 
@@ -143,3 +152,12 @@ def test_what_cannot_be_written(broker: Broker, body: str, text: str) -> None:
 def test_nothing_is_read_of_a_topic_that_is_not_there(broker: Broker) -> None:
     with pytest.raises(BrokerFailed, match="there is no topic 'x'"):
         lines(broker, topic="x")
+
+
+def test_nothing_is_written_where_nobody_leads() -> None:
+    settings = {"broker.session.timeout.ms": 0, "default.replication.factor": 1}
+    with Broker(settings, brokers=2, topics=["t:2"]) as cluster:
+        down = cluster.partition("t", 1)["leader"]
+        cluster.control("PATCH", f"/v1/brokers/{down}", {"state": "stopped"})
+        with pytest.raises(BrokerFailed, match=r"topic t: nobody leads the partitions \[1\]"):
+            cluster.control("POST", T, '{"value": 1}')

@@ -47,6 +47,24 @@ def test_what_was_asked_and_answered(broker: Broker) -> None:
     assert len(lines) == 1
 
 
+def test_requests_by_any_selector(broker: Broker) -> None:
+    for topic in ("t", "u", "t"):
+        broker.produce(topic, "a")
+
+    def find(**sought: object) -> list[str]:
+        found = broker.control("POST", "/v1/requests/find", sought)
+        assert isinstance(found, list)
+        return [each["id"] for each in found]
+
+    of_t = find(match={"keys": ["Produce"], "topic": "t", "where": {"acks": -1}})
+    assert len(of_t) == 2
+    assert find(match={"where": {"acks": 1}, "keys": ["Produce"]}) == []
+    assert find(match={"keys": ["Produce"]}, after=of_t[0], limit=1) not in ([], of_t[1:])
+    assert find(errors=True) == []
+    with pytest.raises(BrokerFailed, match=r"match\.topics|unknown field `topics`"):
+        find(match={"topics": "t"})
+
+
 def test_requests_in_order(broker: Broker) -> None:
     broker.produce("t", "a")
     broker.produce("u", "b")

@@ -1,19 +1,17 @@
 """Snapshots by the control API: everything comes back, and nothing that came later is left.
 
-Also tests: broker_lite.testbench.snapshots, broker_lite.log.directory.snapshots,
-broker_lite.log.files.copying.
+Also tests: broker_lite.testbench.snapshots.
 """
 
-import errno
-import os
+import itertools
+import json
+import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
-from broker_lite.log.files import copying
 from broker_lite.testing import Broker, BrokerFailed
 
 
@@ -118,6 +116,44 @@ def test_the_producer_of_an_open_transaction_goes_on(broker: Broker) -> None:
     assert (offsets["last_stable_offset"], offsets["end"]) == (2, 2)
 
 
+def test_snapshots_of_a_broker_at_work(broker: Broker) -> None:
+    """Each has all records up to one of them, whatever was in progress."""
+    broker.create_topic("t", 1, {"internal.segment.bytes": 8192})
+    settings = {"bootstrap.servers": broker.bootstrap, "linger.ms": 0, "batch.size": 2000}
+    producer = Producer(settings)
+    is_over = threading.Event()
+    numbers = itertools.count()
+
+    def produce() -> None:
+        while not is_over.wait(0.001):
+            producer.produce("t", f"{next(numbers):>100}")
+            producer.poll(0)
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    broker.control("POST", "/v1/topics/t/wait", {"records": 50})
+    for number in range(5):
+        before = asked(broker, "GET", "/v1/topics/t")["offsets"][0]["end"]
+        save(broker, f"s{number}")
+        broker.control("POST", "/v1/topics/t/wait", {"records": before + 50})
+    is_over.set()
+    thread.join()
+    producer.flush()
+    ends = []
+    for number in range(5):
+        restore(broker, f"s{number}")
+        values = [int(each["value"]) for each in lines(broker)]
+        assert values == [*range(len(values))]
+        ends.append(len(values))
+    assert ends == sorted(set(ends))
+
+
+def lines(broker: Broker) -> list[dict[str, Any]]:
+    text = broker.control("GET", "/v1/topics/t/records?limit=100000")
+    assert isinstance(text, str)
+    return [json.loads(each) for each in text.splitlines()]
+
+
 def test_the_seed_does_not_come_on_top(broker: Broker) -> None:
     broker.control("DELETE", "/v1/topics/seeded")
     save(broker)
@@ -125,9 +161,8 @@ def test_the_seed_does_not_come_on_top(broker: Broker) -> None:
     assert asked(broker, "GET", "/v1/topics") == []
 
 
+@pytest.mark.parametrize("running", [3], indirect=True)
 def test_records_that_a_new_leader_lacks_stay_in_the_snapshot(broker: Broker) -> None:
-    if len(broker.brokers) == 1:
-        pytest.skip("there is one broker")
     fill(broker)
     path = "/v1/topics/t/0"
     partition = asked(broker, "GET", path)
@@ -190,27 +225,14 @@ def test_a_reset_that_keeps_what_there_is_not(broker: Broker) -> None:
         broker.control("POST", "/v1/reset", {"keep": ["users"]})
 
 
-@pytest.mark.parametrize("size_bytes", [0, 1, 64 * 1024, 3_000_000])
-@pytest.mark.parametrize("can_share", [True, False])
-def test_a_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int, can_share: bool
-) -> None:
-    if not can_share:
-
-        def refuse(*_: object) -> int:
-            raise OSError(errno.EOPNOTSUPP, "not here")
-
-        monkeypatch.setattr(os, "copy_file_range", refuse)
-        monkeypatch.setattr(os, "link", refuse)
-    source = tmp_path / "source"
-    source.write_bytes(os.urandom(size_bytes))
-    for copy in (copying.copy_file, copying.link_or_copy):
-        target = tmp_path / copy.__name__
-        copy(str(source), str(target))
-        assert target.read_bytes() == source.read_bytes()
-    copying.unshare(str(source))
-    assert source.stat().st_nlink == 1
-    with pytest.raises(FileExistsError):
-        copying.copy_file(str(source), str(target))
-    with pytest.raises(FileNotFoundError):
-        copying.link_or_copy(str(tmp_path / "none"), str(tmp_path / "other"))
+@pytest.mark.parametrize("kept", [[], ["faults"], ["journal"], ["journal", "faults"]])
+def test_a_reset_that_keeps_faults_and_the_journal(broker: Broker, kept: list[str]) -> None:
+    broker.control("POST", "/v1/faults", {"keys": ["EndTxn"], "error": "NOT_COORDINATOR"})
+    broker.control("PUT", "/v1/requests/recording", {"recording": "headers"})
+    broker.produce("t", "a")
+    broker.control("PUT", "/v1/requests/recording", {"recording": "off"})
+    broker.control("POST", "/v1/reset", {"keep": kept})
+    assert bool(asked(broker, "GET", "/v1/faults")) == ("faults" in kept)
+    assert bool(asked(broker, "GET", "/v1/requests")) == ("journal" in kept)
+    broker.control("POST", "/v1/reset")
+    assert asked(broker, "GET", "/v1/faults") == []

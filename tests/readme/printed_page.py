@@ -1,0 +1,38 @@
+"""The commands and the tests that a page of the docs prints, taken from it as they stand."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from tests.tidy.project_files import ROOT
+
+PRINTED_ADDRESS: Final = "localhost:9092"
+
+_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TEST: Final = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
+
+
+class PrintedPage:
+    """A page whose blocks of Python are one file of tests."""
+
+    def __init__(self, path: str) -> None:
+        """Read the page at a path inside the project."""
+        self._blocks = _BLOCK.findall((ROOT / path).read_text("utf-8"))
+
+    def blocks(self, language: str) -> list[str]:
+        """Return the blocks of one language, from top to bottom."""
+        return [body for name, body in self._blocks if name == language]
+
+    def languages(self) -> set[str]:
+        """Return the languages that the page has blocks of."""
+        return {name for name, _ in self._blocks}
+
+    def printed_names(self) -> list[str]:
+        """Return the names of the printed tests."""
+        return [name for body in self.blocks("python") for name in _TEST.findall(body)]
+
+    def write_tests(self, folder: Path) -> Path:
+        """Write all printed tests into one file, as the page says that they are."""
+        path = folder / "test_printed.py"
+        path.write_text("\n\n".join(self.blocks("python")), "utf-8")
+        return path
