@@ -22,6 +22,7 @@ EXPECTED_MAX: Final = 10_000
 DECISIONS_MAX: Final = 100_000
 _SEED_BYTES: Final = 4
 _COUNT_MAX: Final = 10_000
+_DAY_MS: Final = 24 * 3600 * 1000
 
 
 class Prepared(NamedTuple):
@@ -148,8 +149,8 @@ def _check_when(when: When, rules: dict[str, Rule], at: str) -> None:
         raise ControlError(400, f"it is between 1 and {_COUNT_MAX}", f"{at}.count")
     else:
         Matcher(when.match, f"{at}.match")
-    if when.after_ms is not None and when.after_ms < 0:
-        raise ControlError(400, "it is 0 or more", f"{at}.after_ms")
+    if when.after_ms is not None and not 0 <= when.after_ms <= _DAY_MS:
+        raise ControlError(400, "it is between 0 and a day", f"{at}.after_ms")
     if when.rule is not None:
         _known(when.rule, rules, f"{at}.rule")
         _check_hits(when.hits, rules[when.rule], at)
