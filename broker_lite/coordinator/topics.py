@@ -1,6 +1,6 @@
 """The cluster's topics as a group coordinator sees them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ class Topics(Protocol):
 
     def by_id(self, topic_id: bytes) -> TopicView | None:
         """Return the topic of an id, or None if there is none."""
+
+    def racks(self, name: str) -> Iterable[str]:
+        """Yield the racks of each partition's replicas, as one text; nothing if there are none.
+
+        A broker that is not registered any more has no rack.
+        """
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of all topics."""

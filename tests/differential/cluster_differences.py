@@ -10,6 +10,8 @@ from tests.differential.known_differences import Line, Listed, rows_for
 
 DIFFERENCES: Final = Path(__file__).with_name("cluster_differences.toml")
 _UNCLEAN: Final = "unclean.leader.election.enable"
+_DEBUGGER: Final = -2
+_NOT_LEADERS: Final = frozenset({"other", "follower"})
 _RETURNS: Final = frozenset({"Start", "Resume"})
 
 
@@ -37,6 +39,12 @@ def may_be_undone(steps: Sequence[Step], line: Line) -> bool:
     return "Start" in apis[apis.index("Kill", deletions[0]) :]
 
 
+def asks_a_follower(steps: Sequence[Step], _: Line) -> bool:
+    """The step is a request of a debugger to a broker that is not the leader."""
+    arguments = steps[-1].args
+    return arguments.get("replica") == _DEBUGGER and arguments["at"][0] in _NOT_LEADERS
+
+
 def _is_unclean(steps: Sequence[Step], name: str) -> bool:
     configs: list[tuple[str, tuple[str, str]]] = []
     for step in steps:
@@ -59,6 +67,7 @@ def _has_more(line: Line) -> bool:
 CONDITIONS: Final[Mapping[str, Callable[[Sequence[Step], Line], bool]]] = {
     "lost records may come back": may_come_back,
     "a deletion may be undone": may_be_undone,
+    "a debugger asks a follower": asks_a_follower,
 }
 
 

@@ -1,6 +1,6 @@
 """The cluster's topics as a group coordinator sees them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker_lite.control.cluster.cluster import Cluster
@@ -26,6 +26,19 @@ class ClusterTopics:
     def by_id(self, topic_id: bytes) -> Topic | None:
         """Return the topic of an id, or None if there is none."""
         return self._cluster.topics_by_id.get(topic_id)
+
+    def racks(self, name: str) -> Iterable[str]:
+        """Yield the racks of each partition's replicas, as one text; nothing if there are none."""
+        racks = {
+            node_id: broker.rack
+            for node_id, broker in self._cluster.brokers.by_id.items()
+            if broker.rack is not None
+        }
+        topic = self._cluster.topics.get(name)
+        if racks and topic is not None:
+            for partition in topic.partitions:
+                found = [racks[node_id] for node_id in partition.replicas if node_id in racks]
+                yield ",".join(sorted(found))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._cluster.topics)

@@ -176,7 +176,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, NO_TARGET)
 
     def topics_hash(self) -> int:
-        """Return a hash of the subscribed topics that exist, with their ids and partition counts.
+        """Return a hash of the subscribed topics that exist: ids, partition counts and racks.
 
         Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
         causes one rebalance.
@@ -190,6 +190,8 @@ class ConsumerGroup:
             if topic is not None:
                 is_empty = False
                 digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
+                for racks in self.topics.racks(name):
+                    digest.update(racks.encode() + b"\0")
         return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
 
     def topics_changed(self, names: Collection[str]) -> None:

@@ -17,3 +17,24 @@ def test_topics_are_those_of_the_moment(open_cluster: OpenCluster) -> None:
     assert [*topics] == ["t"]
     cluster.delete_topics([topic])
     assert (topics.by_id(topic.topic_id), [*topics]) == (None, [])
+
+
+def test_g_84_racks_are_those_of_registered_brokers(open_cluster: OpenCluster) -> None:
+    cluster = open_cluster(broker_lite_brokers="3", broker_lite_racks="a,,c")
+    for node_id in cluster.node_ids:
+        cluster.register(node_id, [])
+    topics = ClusterTopics(cluster)
+    cluster.create_topics(
+        [cluster.plan_topic(NewTopic("t", assignments=[(0, (1, 2, 3)), (1, (2,))]))]
+    )
+    assert [*topics.racks("t")] == ["a,c", ""]
+    assert [*topics.racks("u")] == []
+    cluster.controller.lose(3)
+    cluster.controller.unregister(3)
+    assert [*topics.racks("t")] == ["a", ""]
+
+
+def test_without_racks_nothing_is_told(open_cluster: OpenCluster) -> None:
+    cluster = open_cluster()
+    cluster.create_topics([cluster.plan_topic(NewTopic("t", 2))])
+    assert [*ClusterTopics(cluster).racks("t")] == []

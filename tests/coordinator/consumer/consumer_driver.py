@@ -1,6 +1,6 @@
 """Drives one consumer group: a clock, topics, members that behave, and the log of its records."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ class FakeTopics:
         self.prepared: Mapping[str, Prepared] = {}
         self._topics: dict[str, FakeTopic] = {}
         self._made = 0
+        self.racks_by_topic: dict[str, list[str]] = {}
         for name, count in counts.items():
             self.make(name, count)
 
@@ -54,6 +55,9 @@ class FakeTopics:
 
     def get(self, name: str) -> FakeTopic | None:
         return self._topics.get(name)
+
+    def racks(self, name: str) -> Iterable[str]:
+        return self.racks_by_topic.get(name, ())
 
     def by_id(self, topic_id: bytes) -> FakeTopic | None:
         return next((t for t in self._topics.values() if t.topic_id == topic_id), None)

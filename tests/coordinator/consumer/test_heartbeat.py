@@ -185,6 +185,19 @@ def test_leaving() -> None:
     assert driver.group.metadata_hash == 0
 
 
+def test_g_84_racks_count_like_partitions() -> None:
+    driver = Driver(t=2)
+    driver.join("m1", names=["t"])
+    epoch = driver.group.group_epoch
+    driver.topics.racks_by_topic["t"] = ["a,b", "a,b"]
+    driver.group.topics_changed(["t"])
+    driver.heartbeat("m1")
+    assert driver.group.group_epoch == epoch + 1
+    driver.group.topics_changed(["t"])
+    driver.heartbeat("m1")
+    assert driver.group.group_epoch == epoch + 1
+
+
 def test_a_full_group() -> None:
     """G-81: members stay welcome."""
     driver = Driver(GroupSettings(consumer_size_max=1), t=2)

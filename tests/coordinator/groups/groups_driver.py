@@ -1,6 +1,6 @@
 """Drives a whole group coordinator by hand, with the log that its runtime would write."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -37,6 +37,9 @@ class FakeTopics:
 
     def get(self, name: str) -> FakeTopic | None:
         return self.topics.get(name)
+
+    def racks(self, name: str) -> Iterable[str]:
+        return ()
 
     def by_id(self, topic_id: bytes) -> FakeTopic | None:
         return next((one for one in self.topics.values() if one.topic_id == topic_id), None)

@@ -5,7 +5,7 @@ gives everything back before that, a cooperative one what its new assignment lac
 client reports what it owns in its heartbeats, and gives back what it is told to.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -50,6 +50,9 @@ class FakeTopics:
 
     def get(self, name: str) -> FakeTopic | None:
         return self.topics.get(name)
+
+    def racks(self, name: str) -> Iterable[str]:
+        return ()
 
     def by_id(self, topic_id: bytes) -> FakeTopic | None:
         return next((one for one in self.topics.values() if one.topic_id == topic_id), None)
