@@ -330,11 +330,14 @@ class Groups:
     def partitions_moved(self, moved: Collection[Moved]) -> None:
         """Unload the groups of partitions whose leader changed, and load them for the new leader.
 
-        If only the leader epoch has changed, the groups go on as they are.
+        If only the leader epoch has changed, the groups go on as they are. Groups look again at all
+        topics whose partitions have changed: racks count, and those of replicas may be gone.
 
         Rule: C-65 (CoordinatorRuntime.scheduleLoadOperation).
-        See: C-63, C-64, C-66.
+        See: C-63, C-64, C-66, G-84.
         """
+        if self._coordinator is not None:
+            self._coordinator.registry.topics_changed({one[0].name for one in moved})
         moves = [one for one in self.topic.moves(moved) if one.before.leader != one.after.leader]
         if not moves:
             return

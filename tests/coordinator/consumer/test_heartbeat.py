@@ -187,14 +187,14 @@ def test_leaving() -> None:
 
 def test_g_84_racks_count_like_partitions() -> None:
     driver = Driver(t=2)
-    driver.join("m1", names=["t"])
+    driver.join("m1", ["t"])
     epoch = driver.group.group_epoch
     driver.topics.racks_by_topic["t"] = ["a,b", "a,b"]
     driver.group.topics_changed(["t"])
-    driver.heartbeat("m1")
+    driver.beat("m1")
     assert driver.group.group_epoch == epoch + 1
     driver.group.topics_changed(["t"])
-    driver.heartbeat("m1")
+    driver.beat("m1")
     assert driver.group.group_epoch == epoch + 1
 
 
