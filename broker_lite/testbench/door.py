@@ -36,6 +36,7 @@ _BACKLOG: Final = 128
 _DIGITS_MAX: Final = 5
 _PORT_MAX: Final = 65535
 _BAD_REQUEST: Final = 400
+_FAILED: Final = 500
 _JSON: Final = "application/json"
 _OCTETS: Final = "application/octet-stream"
 
@@ -82,6 +83,7 @@ class Door:
         self._refusals = Refusals()
         self.seams.hooks.keep_refused = self._refusals.keep
         self.url = ""
+        self._is_told = False
         self._address = address
         self._is_needed = is_needed
         self._sock: socket.socket | None = None
@@ -113,19 +115,26 @@ class Door:
             logger.warning("no control API: %s", error)
             return
         self.url = f"http://{join_address(host, self._sock.getsockname()[1])}"
-        logger.info("control API at %s", self.url)
 
     async def run(self) -> None:
         """Serve HTTP from the first connection on, until cancelled."""
         if self._sock is None:
             return
         await anyio.wait_readable(self._sock)
-        control = await to_thread.run_sync(self.control)
-        http = import_module("broker_lite.testbench.http.server")
+        try:
+            control = await to_thread.run_sync(self.control)
+            http = import_module("broker_lite.testbench.http.server")
+        except ImportError as error:
+            logger.error("no control API: it cannot be loaded: %s", error)
+            self._sock.close()
+            return
         await http.serve(self._sock, control)
 
     def begin(self, life: Life) -> None:
         """Take part in a life, whose clients are accepted now."""
+        if self.url and not self._is_told:
+            self._is_told = True
+            logger.info("control API at %s", self.url)
         self._life = life
         if self._bench is not None:
             self._bench.begin(life)
@@ -182,9 +191,13 @@ class Door:
             reply(json.dumps({"id": number, "status": _BAD_REQUEST, "body": {"error": text}}))
             return
         path, _, query = path.partition("?")
-        answer = await self.control().request(
-            method, path, query, body, is_json="base64" not in asked
-        )
+        try:
+            control = self.control()
+        except ImportError as error:  # nobody may wait for an answer that never comes
+            text = f"the control API cannot be loaded: {error}"
+            reply(json.dumps({"id": number, "status": _FAILED, "body": {"error": text}}))
+            return
+        answer = await control.request(method, path, query, body, is_json="base64" not in asked)
         shell = json.dumps({"id": number, "status": answer.status})[:-1]
         if not isinstance(answer.body, bytes):
             text = '"body": {"error": "this resource is a stream; ask for it over HTTP"}'
