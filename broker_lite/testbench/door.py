@@ -84,6 +84,7 @@ class Door:
         self.seams.hooks.keep_refused = self._refusals.keep
         self.url = ""
         self._is_told = False
+        self._loading = asyncio.Lock()
         self._address = address
         self._is_needed = is_needed
         self._sock: socket.socket | None = None
@@ -102,7 +103,7 @@ class Door:
         """
         if self._script and self._bench is None:
             start = import_module("broker_lite.testbench.scripts.at_start")
-            self._prepared = start.read(self._script, self.control())
+            self._prepared = start.read(self._script, self._made_control())
         if self._address is None or self._sock is not None:
             return
         host, port = self._address
@@ -122,8 +123,8 @@ class Door:
             return
         await anyio.wait_readable(self._sock)
         try:
-            control = await to_thread.run_sync(self.control)
-            http = import_module("broker_lite.testbench.http.server")
+            control = await self.control()
+            http = await to_thread.run_sync(import_module, "broker_lite.testbench.http.server")
         except ImportError as error:
             logger.error("no control API: it cannot be loaded: %s", error)
             self._sock.close()
@@ -140,7 +141,7 @@ class Door:
             self._bench.begin(life)
         if self._prepared is not None and self._bench is not None:
             start = import_module("broker_lite.testbench.scripts.at_start")
-            self._keep(start.run(self._prepared, self._bench, self.control()))
+            self._keep(start.run(self._prepared, self._bench, self._made_control()))
             self._prepared = None
 
     def end(self) -> None:
@@ -160,22 +161,34 @@ class Door:
         if self._sock is not None:
             self._sock.close()
 
-    def control(self) -> "Control":
-        """Return the control function; the first call imports it."""
-        if self._control is None:
-            from broker_lite.testbench.bench import Bench
-            from broker_lite.testbench.control.control import Control
-            from broker_lite.testbench.control.table import RESOURCES
+    async def control(self) -> "Control":
+        """Return the control function; the first call imports it.
 
-            self._bench = Bench(self.seams, self._refusals)
-            if self._life is not None:
-                self._bench.begin(self._life)
-            self._control = Control(self._bench, RESOURCES)
-        return self._control
+        Raises:
+            ImportError: a package is missing.
+        """
+        async with self._loading:
+            if self._control is None:
+                # in a thread: other clients must not wait for a tenth of a second
+                await to_thread.run_sync(import_module, "broker_lite.testbench.control.table")
+            return self._made_control()
 
     def _keep(self, task: "asyncio.Task[None]") -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _made_control(self) -> "Control":
+        if self._control is not None:
+            return self._control
+        from broker_lite.testbench.bench import Bench
+        from broker_lite.testbench.control.control import Control
+        from broker_lite.testbench.control.table import RESOURCES
+
+        self._bench = Bench(self.seams, self._refusals)
+        if self._life is not None:
+            self._bench.begin(self._life)
+        self._control = Control(self._bench, RESOURCES)
+        return self._control
 
     async def _carry_out(self, line: bytes, reply: Callable[[str], None]) -> None:
         number: object = None
@@ -192,7 +205,7 @@ class Door:
             return
         path, _, query = path.partition("?")
         try:
-            control = self.control()
+            control = await self.control()
         except ImportError as error:  # nobody may wait for an answer that never comes
             text = f"the control API cannot be loaded: {error}"
             reply(json.dumps({"id": number, "status": _FAILED, "body": {"error": text}}))
