@@ -7,6 +7,7 @@ import msgspec
 from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.server.life import Life
+from broker_lite.testbench.control.paging import check_limit
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_views import (
@@ -21,7 +22,6 @@ from broker_lite.wire import messages
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-_LISTED_MAX: Final = 10_000
 # the last version of OffsetCommit that names topics
 _COMMIT_BY_NAME: Final = 9
 _LEAVE_WITH_REASON: Final = 5
@@ -72,8 +72,7 @@ async def list_groups(call: Call) -> list[GroupSummary]:
     """List the groups, in the order of their ids."""
     page, life = call.query, call.bench.life
     assert isinstance(page, GroupPage)
-    if not 0 < page.limit <= _LISTED_MAX:
-        raise ControlError(_BAD_REQUEST, f"limit is from 1 to {_LISTED_MAX}", "?limit")
+    check_limit(page.limit)
     service = life.coordinators.groups
     if not service.topic.exists:
         return []

@@ -11,13 +11,13 @@ from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
 from broker_lite.handler.topics.create_topics import make_logs
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.server.life import Life
+from broker_lite.testbench.control.paging import check_limit
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _CREATED_MAX: Final = 100_000
-_LISTED_MAX: Final = 10_000
 # Other tasks have their turn after the offsets of so many partitions.
 _PARTITIONS_AT_A_TIME: Final = 64
 
@@ -122,8 +122,7 @@ async def list_topics(call: Call) -> list[TopicSummary]:
     """List the topics, in the order of their names."""
     page, topics = call.query, call.bench.life.cluster.topics
     assert isinstance(page, TopicPage)
-    if not 0 < page.limit <= _LISTED_MAX:
-        raise ControlError(_BAD_REQUEST, f"limit is from 1 to {_LISTED_MAX}", "?limit")
+    check_limit(page.limit)
     names = [
         name
         for name in sorted(topics)

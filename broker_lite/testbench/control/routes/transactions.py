@@ -8,13 +8,13 @@ import msgspec
 from broker_lite.coordinator.transactions.transaction import Transaction
 from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
+from broker_lite.testbench.control.paging import check_limit
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.errors import ControlError
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-_LISTED_MAX: Final = 10_000
 _RETRY_S: Final = 0.005
 _ABORT_S_MAX: Final = 10
 
@@ -77,8 +77,7 @@ async def list_transactions(call: Call) -> list[TransactionView]:
     """List the transactional ids with their transactions, in the order of the ids."""
     page, life = call.query, call.bench.life
     assert isinstance(page, TransactionPage)
-    if not 0 < page.limit <= _LISTED_MAX:
-        raise ControlError(_BAD_REQUEST, f"limit is from 1 to {_LISTED_MAX}", "?limit")
+    check_limit(page.limit)
     known = [
         each
         for each in life.coordinators.transactions.unreplicated.all()
