@@ -13,10 +13,16 @@ ASSIGNORS = {"range": RangePartitionAssignor, "sticky": StickyPartitionAssignor}
 
 
 class Listener(ConsumerRebalanceListener):
-    """Tells what the member owns."""
+    """Tells what the member owns, and gives nothing away in the middle of a commit.
 
-    def __init__(self) -> None:
+    aiokafka tries a commit again in the name of the generation that the member is in by then, and
+    so could commit a partition that another member reads already. Its documentation lets the
+    listener wait for a lock.
+    """
+
+    def __init__(self, committing: asyncio.Lock) -> None:
         self._owned = Owned()
+        self._committing = committing
 
     async def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
         """All that it has now."""
@@ -24,10 +30,11 @@ class Listener(ConsumerRebalanceListener):
 
     async def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
         """All that it had."""
-        self._owned.remove(each.partition for each in revoked)
+        async with self._committing:
+            self._owned.remove(each.partition for each in revoked)
 
 
-async def poll(consumer: AIOKafkaConsumer) -> None:
+async def poll(consumer: AIOKafkaConsumer, committing: asyncio.Lock) -> None:
     """Print some records and commit them all at once: a rebalance may come with every await."""
     ends = {}
     for partition, records in (await consumer.getmany(timeout_ms=100, max_records=20)).items():
@@ -38,7 +45,9 @@ async def poll(consumer: AIOKafkaConsumer) -> None:
     if not ends:
         return
     try:
-        await consumer.commit(ends)
+        # not around getmany(), which waits for the end of a rebalance
+        async with committing:
+            await consumer.commit(ends)
         for partition, end in ends.items():
             emit("committed", partition.partition, end)
     except KafkaError as error:
@@ -62,13 +71,14 @@ async def main() -> None:
         heartbeat_interval_ms=int(given["heartbeat_ms"]),
         partition_assignment_strategy=(ASSIGNORS[given["assignor"]],),
     )
-    consumer.subscribe([topic], listener=Listener())
+    committing = asyncio.Lock()
+    consumer.subscribe([topic], listener=Listener(committing))
     await consumer.start()
     while (command := commands.next()) != ["leave"]:
         if command is not None:
             consumer.seek(TopicPartition(topic, int(command[1])), int(command[2]))
             emit("done", *command)
-        await poll(consumer)
+        await poll(consumer, committing)
     await consumer.stop()
 
 
