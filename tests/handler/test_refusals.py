@@ -143,6 +143,17 @@ def test_f05_offset_out_of_range(handlers: Handlers, caplog: pytest.LogCaptureFi
     assert {each.levelname for each in caplog.records} == {"INFO"}
 
 
+def test_f05_only_what_is_refused_is_told(
+    handlers: Handlers, caplog: pytest.LogCaptureFixture
+) -> None:
+    handlers.create("u", 3)
+    handlers.fetch(wanted(0), wanted(1, offset=5), wanted(2, offset=6), topic="u")
+    assert [line.partition(" error=")[0] for line in told(caplog)] == [
+        "Fetch refused topic=u partition=1",
+        "Fetch refused topic=u partition=2",
+    ]
+
+
 def test_g119_groups(broker: HandlerBroker, caplog: pytest.LogCaptureFixture) -> None:
     broker.call("Heartbeat", 3, group_id="g", generation_id=3, member_id="m")
     broker.call("JoinGroup", 3, group_id="g", session_timeout_ms=1)

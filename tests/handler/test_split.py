@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from broker_lite.handler.split import merge, parts, split_of
+import pytest
+
+from broker_lite.handler.split import SPLITS, merge, parts, split_of
 from broker_lite.wire import messages
 
 OFFSET_COMMIT = 8
@@ -100,3 +102,10 @@ def test_some_requests_are_handled_whole() -> None:
     assert before is not None
     assert since is not None
     assert (before.asked, since.asked[0]) == (("topics", "partition_indexes"), "groups")
+
+
+@pytest.mark.parametrize("key", SPLITS)
+def test_a_request_and_its_answer_have_the_lists_that_are_split(key: int) -> None:
+    where, (request, response) = SPLITS[key], messages.by_api(key)
+    assert hasattr(request(), where.asked[0])
+    assert hasattr(response(), where.answered[0])

@@ -250,3 +250,10 @@ def test_a_sequential_reader_sees_everything_once(tmp_path: Path) -> None:
             data = data[size_bytes:]
             offset += 1
     assert seen == written
+
+
+def test_c60_a_reader_of_a_follower_reads_to_its_end(log: Log) -> None:
+    at_its_end = read_log(log, 4, max_bytes=9999, replica_end=4)
+    assert content(at_its_end) == b""
+    with pytest.raises(errors.OffsetOutOfRange):
+        read_log(log, 5, max_bytes=9999, replica_end=4)

@@ -299,6 +299,15 @@ def test_f47_the_memory_of_all_sessions_is_bounded() -> None:
     assert create(cache, 6, 0) == 3
 
 
+def test_f47_a_fetch_without_a_session_holds_memory_too() -> None:
+    cache = bounded(10)
+    assert cache.hold(9 * EACH)
+    assert not cache.hold(2 * EACH)
+    assert cache.size_bytes == 9 * EACH
+    cache.give_back(9 * EACH)
+    assert cache.hold(10 * EACH)
+
+
 def test_f47_as_many_idle_sessions_go_as_are_in_the_way() -> None:
     cache = bounded(10, (1, 2, 3, 4))
     for count in (3, 3, 3):

@@ -14,6 +14,7 @@ from broker_lite.log.directory.partitions import (
     make_directory,
     set_aside,
     stored_topic_id,
+    write_checkpoints,
 )
 
 ID = bytes(range(1, 17))
@@ -142,3 +143,13 @@ def test_s40_a_checkpoint_that_says_that_nothing_was_written_is_not_believed(
     entry.is_new = True
     with pytest.raises(errors.KafkaStorageError):
         is_unwritten(entry, str(directory / f"{0:020}.log"))
+
+
+def test_s33_a_log_that_was_never_loaded_is_not_said_to_be_empty(tmp_path: Path) -> None:
+    """It may have records although nothing is known of them: its next start looks."""
+    unread, new, known = (Partition(LogConfig()) for _ in range(3))
+    new.is_new = True
+    known.recovery_point = 7
+    write_checkpoints(tmp_path, {("u", 0): unread, ("n", 0): new, ("k", 0): known})
+    points = (tmp_path / "recovery-point-offset-checkpoint").read_text()
+    assert points == "0\n2\nn 0 0\nk 0 7\n"

@@ -220,3 +220,13 @@ def test_s20_each_offset_is_found_in_its_batch(tmp_path: Path, value_bytes: int)
         assert [segment.find(offset) for offset in range(80)] == sorted(places * 2)
         assert segment.find(80) is None
         segment.close()
+
+
+def test_s31_what_an_earlier_segment_of_this_name_left_goes(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    left = tmp_path / f"{1:020d}.txnindex"
+    left.write_bytes(b"of an earlier segment")
+    log.roll(T0)
+    append(log)
+    assert not left.exists()

@@ -6,6 +6,7 @@ import pytest
 
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.txn_index import ENTRY
+from broker_lite.log.files.txn_index_checks import is_true
 from broker_lite.log.log import Log
 from broker_lite.log.read import read_log
 from tests.log.logs import FOREVER_MS, STEM, T0, append, end_transaction, open_log
@@ -106,3 +107,10 @@ def test_r02_a_message_of_an_old_format_is_no_marker(tmp_path: Path) -> None:
     (tmp_path / PATH).write_bytes(ENTRY.pack(0, 8, 0, 0, 1))
     log = open_log(tmp_path, CONFIG, now_ms=T0)
     assert not log.segments.all[0].transaction_index.exists
+
+
+def test_s16_no_index_is_right(tmp_path: Path) -> None:
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    append(log)
+    assert not log.segments.active.transaction_index.exists
+    assert is_true(log.segments.all, 0)

@@ -76,6 +76,14 @@ def test_s43_rebuilt_files_equal_the_original_ones(tmp_path: Path, seed: int) ->
     assert recovered == expected
 
 
+def test_s43_the_time_index_has_the_largest_timestamp_at_once(tmp_path: Path) -> None:
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    for number in range(3):
+        append(log, T0 + number)
+    again = open_log(tmp_path, CONFIG, clean=False, now_ms=T0)
+    assert again.segments.active.time_index.last_entry() == (T0 + 2, 2)
+
+
 def test_s44_recovery_begins_at_the_recovery_point(tmp_path: Path) -> None:
     """S-44, S-18: segments below it are not walked, their state comes from the snapshot.
 

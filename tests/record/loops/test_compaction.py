@@ -187,3 +187,15 @@ def test_s82_s84_many_bytes_are_walked_without_the_lock(compaction: ModuleType) 
     bits = memoryview(b"\x01")
     assert judgement.by_offset(bits, 0, False, view, 0, len(data), 1, 0) == 0
     assert judgement.kept_count == 1
+
+
+@pytest.mark.parametrize(("value", "is_null"), [(None, True), (b"", False)])
+def test_an_empty_value_is_no_null_s84(
+    compaction: ModuleType, value: bytes | None, is_null: bool
+) -> None:
+    data = plain([(b"k", value, T0)])
+    by_offset = judge_by_offset(compaction, b"\xff", data, 1, first=BASE_OFFSET)
+    assert by_offset == (OK, [1], 1, is_null)
+    keys = new_map(compaction)
+    note(compaction, keys, data, 1)
+    assert judge_by_key(compaction, keys, data, 1) == (OK, [1], 1, is_null)
