@@ -70,9 +70,3 @@ async def test_a_caller_that_goes_is_forgotten() -> None:
     caller.cancel()
     await asyncio.sleep(0.02)
     assert len(asyncio.all_tasks()) == len(before) - 2
-
-
-@pytest.mark.parametrize("timeout_ms", [-1, 600_001])
-async def test_times_that_are_no_time_out(timeout_ms: int) -> None:
-    with pytest.raises(ControlError, match="timeout_ms is from 0 to 600000"):
-        await Waits().until(lambda: 1, bool, timeout_ms, "it")

@@ -36,12 +36,14 @@ class Reply(NamedTuple):
         body: the bytes, or what yields them while the caller listens.
         media_type: of the body.
         value: what the body says, before it became JSON; None where it is no JSON.
+        allowed: the methods that the path has, where the status is 405.
     """
 
     status: int
     body: bytes | AsyncIterator[bytes]
     media_type: str = JSON
     value: object = None
+    allowed: Sequence[str] = ()
 
 
 class Control:
@@ -127,24 +129,20 @@ class Control:
 
     def _find(self, method: str, path: str) -> tuple[Resource, Mapping[str, str]]:
         segments = tuple(unquote(each) for each in path.strip("/").split("/"))
-        allowed: list[str] = []
-        for shape, by_method in self._by_shape.items():
-            if not _fits(shape, segments):
-                continue
-            resource = by_method.get(method)
-            if resource is None:
-                allowed += by_method
-                continue
-            holders = resource.path.strip("/").split("/")
-            names = {
-                holder[1:-1]: segment
-                for holder, segment in zip(holders, segments, strict=True)
-                if holder.startswith("{")
-            }
-            return resource, names
-        if allowed:
-            raise ControlError(_NOT_ALLOWED, f"{path} has {', '.join(allowed)}, and no {method}")
-        raise ControlError(_NOT_FOUND, f"there is no {path}; GET /v1 lists what there is")
+        fitting = (some for shape, some in self._by_shape.items() if _fits(shape, segments))
+        by_method = next(fitting, None)
+        if by_method is None:
+            raise ControlError(_NOT_FOUND, f"there is no {path}; GET /v1 lists what there is")
+        resource = by_method.get(method)
+        if resource is None:
+            text = f"{path} has {', '.join(by_method)}, and no {method}"
+            raise ControlError(_NOT_ALLOWED, text, allowed=tuple(by_method))
+        holders = resource.path.strip("/").split("/")
+        return resource, {
+            holder[1:-1]: segment
+            for holder, segment in zip(holders, segments, strict=True)
+            if holder.startswith("{")
+        }
 
 
 def _shape(path: str) -> tuple[str | None, ...]:
@@ -191,4 +189,5 @@ def _refusal(error: ControlError) -> Reply:
         value["at"] = error.at
     if error.found is not None:
         value["found"] = error.found
-    return Reply(error.status, msgspec.json.encode(value), value=value)
+    body = msgspec.json.encode(value)
+    return Reply(error.status, body, value=value, allowed=error.allowed)

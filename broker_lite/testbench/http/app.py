@@ -98,6 +98,8 @@ async def _body(receive: Receive) -> bytes | None:
 
 async def _send(send: Send, receive: Receive, reply: Reply, has_body: bool) -> None:
     headers = [(b"content-type", reply.media_type.encode()), (b"cache-control", b"no-store")]
+    if reply.allowed:
+        headers.append((b"allow", ", ".join(reply.allowed).encode()))
     if isinstance(reply.body, bytes):
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})

@@ -109,12 +109,21 @@ def _operation(
     body = resource.body
     if isinstance(body, OneOrMany):
         schema: object = {"anyOf": [schemas[body.many], schemas[body.one]]}
-        operation["requestBody"] = {"content": _content(schema)}
+        operation["requestBody"] = _request_body(_content(schema), body.one)
     elif body is bytes:
-        operation["requestBody"] = {"content": {_OCTETS: {}}}
+        operation["requestBody"] = {"content": {_OCTETS: {}}, "required": True}
     elif body is not Nothing:
-        operation["requestBody"] = {"content": _content(schemas[body])}
+        operation["requestBody"] = _request_body(_content(schemas[body]), body)
     return operation
+
+
+def _request_body(content: Schema, kind: object) -> Schema:
+    """Return the description of a body. One that is left out is an object without members."""
+    try:
+        msgspec.convert({}, kind)
+    except msgspec.ValidationError:
+        return {"content": content, "required": True}
+    return {"content": content}
 
 
 def _in_path(path: str) -> list[Schema]:

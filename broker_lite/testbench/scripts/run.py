@@ -12,6 +12,7 @@ import anyio
 
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.seed.topics import create_topics
+from broker_lite.testbench.bounds import TIMEOUT_MS_MAX
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.fault import Fault
 from broker_lite.testbench.journal.entry import Recording
@@ -19,7 +20,7 @@ from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.match import Comparing, Comparison
 from broker_lite.testbench.journal.render import line
 from broker_lite.testbench.journal.turns import Turns
-from broker_lite.testbench.journal.waits import TIMEOUT_MS_MAX, wait
+from broker_lite.testbench.journal.waits import wait
 from broker_lite.testbench.scripts.form import Acted, Do, Record, StepState, When
 from broker_lite.testbench.scripts.outcome import Outcome, ScriptState, outcome_of
 from broker_lite.testbench.scripts.prepare import Prepared, body_of

@@ -103,9 +103,10 @@ async def test_a_word_in_a_path_comes_before_a_place_holder() -> None:
     ]
     control = Control(bench, table)
     assert (await control.request("POST", "/v1/things/wait", body=b"ab")).body == b"ba"
-    assert (await control.request("GET", "/v1/things/wait")).value == {"name": "wait", "limit": 3}
-    told = (await control.request("DELETE", "/v1/things/wait")).value
-    assert told == {"error": "/v1/things/wait has POST, PUT, GET, and no DELETE"}
+    refused = await control.request("GET", "/v1/things/wait")
+    assert (refused.status, refused.allowed) == (405, ("POST",))
+    refused = await control.request("DELETE", "/v1/things/other")
+    assert refused.value == {"error": "/v1/things/other has PUT, GET, and no DELETE"}
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,12 @@ async def test_a_form_is_not_taken(kind: str) -> None:
     assert (await exchange.run())[0] == 415
 
 
+async def test_a_path_tells_its_methods() -> None:
+    exchange = Exchange("GET", "/v1/echo")
+    assert (await exchange.run())[0] == 405
+    assert (b"allow", b"POST") in exchange.sent[0]["headers"]
+
+
 async def test_a_body_has_a_bound() -> None:
     part = bytes(1 << 20)
     parts = [part] * (BODY_BYTES_MAX // len(part) + 1)

@@ -94,15 +94,6 @@ async def test_fields_that_were_not_kept_match_nothing() -> None:
     assert await ids(journal, where={"allow_auto_topic_creation": True}) == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "at"), [({"limit": 0}, "limit"), ({"limit": 10_001}, "limit")]
-)
-async def test_wrong_limits(journal: Journal, arguments: dict[str, Any], at: str) -> None:
-    with pytest.raises(ControlError) as caught:
-        await listed(journal, **arguments)
-    assert caught.value.at == at
-
-
 async def test_a_long_list_lets_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "TURN_S", 0)
     journal = recording()

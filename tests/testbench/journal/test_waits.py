@@ -94,9 +94,7 @@ async def test_a_wait_in_which_nothing_came_tells_what_was_there_before() -> Non
         await wait(recording(), Selectors(topic="orders"), timeout_ms=0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "at"), [({"count": 0}, "count"), ({"timeout_ms": -1}, "timeout_ms")]
-)
+@pytest.mark.parametrize(("arguments", "at"), [({"count": 0}, "count")])
 async def test_wrong_arguments(arguments: dict[str, Any], at: str) -> None:
     with pytest.raises(ControlError) as caught:
         await wait(recording(), Selectors(), **arguments)

@@ -9,6 +9,7 @@ from anyio import to_thread
 from broker_lite import __version__
 from broker_lite.server.orders import Order, Restore
 from broker_lite.server.upkeep.maintenance import check_retention
+from broker_lite.testbench.bounds import AdvanceMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.snapshots import KEPT_TOPICS, save
 
@@ -49,7 +50,7 @@ class ClockChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         advance_ms: not negative; with 0, only retention runs.
     """
 
-    advance_ms: int = 0
+    advance_ms: AdvanceMs = 0
 
 
 class ClockView(msgspec.Struct, kw_only=True):

@@ -7,6 +7,7 @@ import msgspec
 from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.life import Life
 from broker_lite.server.nodes import WrongState
+from broker_lite.testbench.bounds import TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 
@@ -60,7 +61,7 @@ class ConnectionWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     count: int
     node: int | None = None
-    timeout_ms: int = 30_000
+    timeout_ms: TimeoutMs = 30_000
 
 
 async def list_connections(call: Call) -> list[ConnectionView]:

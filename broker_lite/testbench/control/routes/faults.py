@@ -2,6 +2,7 @@
 
 import msgspec
 
+from broker_lite.testbench.bounds import TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, OneOrMany, Resource
 from broker_lite.testbench.faults.fault import Fault, FaultState
 from broker_lite.testbench.faults.rules import Rule
@@ -38,7 +39,7 @@ class HitsWanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """
 
     hits: int = 1
-    timeout_ms: float = 30_000
+    timeout_ms: TimeoutMs = 30_000
 
 
 class Release(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

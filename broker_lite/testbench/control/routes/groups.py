@@ -7,7 +7,7 @@ import msgspec
 from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.server.life import Life
-from broker_lite.testbench.control.paging import check_limit
+from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_views import (
@@ -47,7 +47,7 @@ class GroupPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """
 
     after: str = ""
-    limit: int = 1000
+    limit: Limit = 1000
 
 
 class GroupWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -65,14 +65,13 @@ class GroupWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     members: int | None = None
     assigned: int | None = None
     lag: int | None = None
-    timeout_ms: int = 30_000
+    timeout_ms: TimeoutMs = 30_000
 
 
 async def list_groups(call: Call) -> list[GroupSummary]:
     """List the groups, in the order of their ids."""
     page, life = call.query, call.bench.life
     assert isinstance(page, GroupPage)
-    check_limit(page.limit)
     service = life.coordinators.groups
     if not service.topic.exists:
         return []

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal import reading
@@ -52,7 +53,7 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     txn_id: str | None = None
     errors: bool = False
     after: str | None = None
-    limit: int = reading.LIMIT
+    limit: Limit = reading.LIMIT
 
     def selectors(self) -> Selectors:
         """Return the selectors that the query gives.
@@ -105,7 +106,7 @@ class RequestsSought(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     match: Selectors = msgspec.field(default_factory=Selectors)
     errors: bool = False
     after: str | None = None
-    limit: int = reading.LIMIT
+    limit: Limit = reading.LIMIT
 
 
 class RequestsWanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -121,7 +122,7 @@ class RequestsWanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     match: Selectors = msgspec.field(default_factory=Selectors)
     count: int = 1
-    timeout_ms: float = TIMEOUT_MS
+    timeout_ms: TimeoutMs = TIMEOUT_MS
     after: str | None = None
     arrivals: bool = False
 

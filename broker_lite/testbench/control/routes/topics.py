@@ -11,7 +11,7 @@ from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
 from broker_lite.handler.topics.create_topics import make_logs
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.server.life import Life
-from broker_lite.testbench.control.paging import check_limit
+from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 
@@ -32,7 +32,7 @@ class TopicPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """
 
     after: str = ""
-    limit: int = 1000
+    limit: Limit = 1000
     internal: bool = False
 
 
@@ -115,14 +115,13 @@ class TopicWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     partition: int | None = None
     end_offset: int = 0
     records: int = 0
-    timeout_ms: int = 30_000
+    timeout_ms: TimeoutMs = 30_000
 
 
 async def list_topics(call: Call) -> list[TopicSummary]:
     """List the topics, in the order of their names."""
     page, topics = call.query, call.bench.life.cluster.topics
     assert isinstance(page, TopicPage)
-    check_limit(page.limit)
     names = [
         name
         for name in sorted(topics)

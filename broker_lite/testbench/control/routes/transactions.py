@@ -8,7 +8,7 @@ import msgspec
 from broker_lite.coordinator.transactions.transaction import Transaction
 from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
-from broker_lite.testbench.control.paging import check_limit
+from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.errors import ControlError
 
@@ -34,7 +34,7 @@ class TransactionPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     state: State | None = None
     after: str = ""
-    limit: int = 1000
+    limit: Limit = 1000
 
 
 class TransactionView(msgspec.Struct, kw_only=True):
@@ -70,14 +70,13 @@ class TransactionWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """
 
     state: State | None = None
-    timeout_ms: int = 30_000
+    timeout_ms: TimeoutMs = 30_000
 
 
 async def list_transactions(call: Call) -> list[TransactionView]:
     """List the transactional ids with their transactions, in the order of the ids."""
     page, life = call.query, call.bench.life
     assert isinstance(page, TransactionPage)
-    check_limit(page.limit)
     known = [
         each
         for each in life.coordinators.transactions.unreplicated.all()

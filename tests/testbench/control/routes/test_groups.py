@@ -159,7 +159,7 @@ def nothing(_broker: Broker) -> None:
     [
         (nothing, "GET", "/v1/groups/x", None, "there is no group 'x'"),
         (a_group, "GET", "/v1/groups/x", None, "there is no group 'x'"),
-        (nothing, "GET", "/v1/groups?limit=0", None, "limit is from 1 to 10000"),
+        (nothing, "GET", "/v1/groups?limit=0", None, "Expected `int` >= 1"),
         (nothing, "POST", "/v1/groups/x/rebalance", None, "there is no group 'x'"),
         (a_group, "POST", "/v1/groups/g/rebalance", None, "group g has no members"),
         (nothing, "DELETE", "/v1/groups/x", None, "there is no group 'x'"),

@@ -117,7 +117,7 @@ def test_records_of_aborted_and_open_transactions(broker: Broker) -> None:
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("?limit=0", "limit is from 1 to 100000"),
+        ("?limit=0", "Expected `int` >= 1"),
         ("?limit=x", "Expected `int`"),
         ("?partition=2", "topic t has 1 partitions, not 2"),
         ("?from=0", "an offset to begin at needs a partition"),

@@ -156,7 +156,7 @@ def test_nothing_is_recorded_when_it_is_off(broker: Broker) -> None:
     [
         ("GET", "/v1/requests/r999999", None, "no r999999 yet"),
         ("GET", "/v1/requests/x", None, "'x' is no id of a request"),
-        ("GET", "/v1/requests?limit=0", None, "limit is not between"),
+        ("GET", "/v1/requests?limit=0", None, "Expected `int` >= 1"),
         ("GET", "/v1/requests?nodes=1,x", None, "'1,x' is no list of numbers"),
         ("GET", "/v1/requests?keys=Produse", None, "Produse"),
         ("GET", "/v1/requests/lines?count=0", None, "count is not between"),

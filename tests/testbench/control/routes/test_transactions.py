@@ -90,7 +90,7 @@ def test_pages(broker: Broker) -> None:
         ("POST", "/v1/transactions/none/abort", None, "there is no transactional id 'none'"),
         ("POST", "/v1/transactions/none/wait", {"timeout_ms": 1}, "is not as wanted after 1 ms"),
         ("POST", "/v1/transactions/none/wait", {"state": "Done"}, "Invalid enum value 'Done'"),
-        ("GET", "/v1/transactions?limit=0", None, "limit is from 1 to 10000"),
+        ("GET", "/v1/transactions?limit=0", None, "Expected `int` >= 1"),
         ("GET", "/v1/transactions?state=Done", None, "Invalid enum value 'Done'"),
     ],
 )
