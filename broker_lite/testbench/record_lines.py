@@ -3,7 +3,9 @@
 import base64
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,9 +22,11 @@ from broker_lite.record.framing import CURRENT_MAGIC, walk
 from broker_lite.record.records import Record, iterate_records
 from broker_lite.seed.fields import SeedRecord
 from broker_lite.seed.formats import read_json_lines
+from broker_lite.testbench.bounds import JSON_BYTES_MAX
 
 READ_BYTES: Final = 1024 * 1024
 LINES_BYTES_MAX: Final = 32 * 1024 * 1024
+_LIST: Final = re.compile(rb"\s*\[")
 
 
 class BodyLines:
@@ -50,9 +54,11 @@ class BodyLines:
             except UnicodeDecodeError as error:
                 raise self.error(f"not UTF-8 text, at byte {error.start + 1}") from error
 
-    def _split(self) -> list[bytes]:
-        if not self._body.lstrip().startswith(b"["):
-            return self._body.splitlines()
+    def _split(self) -> Iterable[bytes]:
+        if not _LIST.match(self._body):
+            return (each.rstrip(b"\r\n") for each in BytesIO(self._body))
+        if len(self._body) > JSON_BYTES_MAX:
+            raise self.error(f"a list has at most {JSON_BYTES_MAX} bytes; send lines", 1)
         try:
             return [json.dumps(each).encode() for each in json.loads(self._body)]
         except (ValueError, RecursionError) as error:

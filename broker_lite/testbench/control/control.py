@@ -10,6 +10,7 @@ import msgspec
 
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.server.nodes import WrongState
+from broker_lite.testbench.bounds import JSON_BYTES_MAX
 from broker_lite.testbench.control.resource import Call, OneOrMany, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 
@@ -24,6 +25,7 @@ _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _NOT_ALLOWED: Final = 405
 _CONFLICT: Final = 409
+_TOO_LARGE: Final = 413
 _FAILED: Final = 500
 _PLACE: Final = re.compile(r"^(.*?) - at `\$(.*)`$", re.DOTALL)
 
@@ -166,6 +168,9 @@ def _body(kind: object, body: bytes, is_json: bool) -> object:
         if not (is_json and body.startswith(b'"')):
             return body
         return _checked(lambda: msgspec.json.decode(body, type=str).encode(), "")
+    if len(body) > JSON_BYTES_MAX:
+        text = f"the body has more than {JSON_BYTES_MAX} bytes, which only octets and lines may"
+        raise ControlError(_TOO_LARGE, text)
     if isinstance(kind, OneOrMany):
         found = _checked(lambda: msgspec.json.decode(body or b"{}", type=dict[str, object]), "")
         assert isinstance(found, dict)

@@ -86,8 +86,7 @@ class Faults:
             at = f"rules[{position}]"
             check_rule(rule, at)
             fault_id = self._id_of(rule, added, at)
-            known = self._faults.keys() | added.keys()
-            if rule.after is not None and rule.after not in known:
+            if not (rule.after is None or rule.after in self._faults or rule.after in added):
                 raise ControlError(400, f"there is no rule {rule.after!r}", f"{at}.after")
             added[fault_id] = Fault(fault_id, rule, at, self._now_ms, self._waiting)
         for fault in added.values():

@@ -2,10 +2,12 @@
 
 import re
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
+from broker_lite.handler.uncollected import uncollected
 from broker_lite.protocol.framing import framed
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry_facts import EntryFacts
@@ -125,13 +127,14 @@ async def listed(
     entries = journal.entries(after or 0)
     found: deque[EntryFacts] = deque()
     turns = Turns()
-    for entry in reversed(entries) if after is None else entries:
-        facts = EntryFacts(entry, names)
-        if matcher.matches(facts) and not (errors and not has_failed(facts)):
-            found.appendleft(facts) if after is None else found.append(facts)
-            if len(found) == limit:
-                break
-        await turns.next()
+    with uncollected():
+        for entry in reversed(entries) if after is None else entries:
+            facts = EntryFacts(entry, names)
+            if matcher.matches(facts) and not (errors and not has_failed(facts)):
+                found.appendleft(facts) if after is None else found.append(facts)
+                if len(found) == limit:
+                    break
+            await turns.next()
     return list(found)
 
 
@@ -149,13 +152,27 @@ def read(journal: Journal, number: int) -> EntryFacts:
     return EntryFacts(journal.entry(number), journal.topic_names())
 
 
-def last(journal: Journal, count: int = 50) -> list[str]:
+async def last(journal: Journal, count: int = 50) -> list[str]:
     """Return the lines of the newest entries, for the report of a failing test."""
-    names = journal.topic_names()
-    lines = [line(EntryFacts(entry, names)) for entry in journal.entries(journal.last - count)]
+    names, turns = journal.topic_names(), Turns()
+    lines = []
+    for entry in journal.entries(journal.last - count):
+        lines.append(line(EntryFacts(entry, names)))
+        await turns.next()
     if journal.dropped and len(journal) < count:
         lines.insert(0, f"({journal.dropped} requests before these were dropped)")
     return lines
+
+
+async def summaries(found: Iterable[EntryFacts]) -> list[Summary]:
+    """Return entries as a list shows them; other tasks run in between."""
+    turns = Turns()
+    shown = []
+    with uncollected():
+        for facts in found:
+            shown.append(summary(facts))
+            await turns.next()
+    return shown
 
 
 def summary(facts: EntryFacts) -> Summary:

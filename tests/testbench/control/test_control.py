@@ -11,6 +11,7 @@ import pytest
 
 from broker_lite.errors import InvalidRequest
 from broker_lite.server.nodes import WrongState
+from broker_lite.testbench.bounds import JSON_BYTES_MAX
 from broker_lite.testbench.control.control import Control
 from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.errors import ControlError
@@ -105,6 +106,8 @@ async def test_a_word_in_a_path_comes_before_a_place_holder() -> None:
     assert (await control.request("POST", "/v1/things/wait", body=b"ab")).body == b"ba"
     refused = await control.request("GET", "/v1/things/wait")
     assert (refused.status, refused.allowed) == (405, ("POST",))
+    refused = await control.request("PUT", "/v1/things/other", body=b" " * (JSON_BYTES_MAX + 1))
+    assert refused.status == 413
     refused = await control.request("DELETE", "/v1/things/other")
     assert refused.value == {"error": "/v1/things/other has PUT, GET, and no DELETE"}
 

@@ -177,11 +177,11 @@ def test_bytes_that_were_not_kept(journal: Journal) -> None:
         raw_answer(read(journal, entry.number))
 
 
-def test_the_last_lines(journal: Journal) -> None:
-    assert [text.split(" ")[0] for text in last(journal, 2)] == ["r5", "r6"]
-    assert len(last(journal)) == 6
+async def test_the_last_lines(journal: Journal) -> None:
+    assert [text.split(" ")[0] for text in await last(journal, 2)] == ["r5", "r6"]
+    assert len(await last(journal)) == 6
     small = recording(keep=1)
     for _ in range(3):
         Client(small).send(HEARTBEAT, HEARTBEAT(), 4)
-    assert last(small)[0] == "(2 requests before these were dropped)"
-    assert len(last(small)) == 2
+    assert (await last(small))[0] == "(2 requests before these were dropped)"
+    assert len(await last(small)) == 2

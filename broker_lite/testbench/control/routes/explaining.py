@@ -95,8 +95,7 @@ def _view(refusal: Refusal) -> RefusalView:
 
 async def _fields(work: "partial[Explanation]") -> Fields:
     # a large batch takes a while, for which clients must not wait
-    explanation = await to_thread.run_sync(work)
-    return dict(explanation.as_json())
+    return await to_thread.run_sync(lambda: dict(work().as_json()))
 
 
 RESOURCES = (

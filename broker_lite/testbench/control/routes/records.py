@@ -7,6 +7,7 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.errors import SettingsError
+from broker_lite.handler.uncollected import uncollected
 from broker_lite.log.log import Log
 from broker_lite.seed.writer import SeedWriter
 from broker_lite.server.life import Life
@@ -111,16 +112,17 @@ async def write_records(call: Call) -> Written:
     lines = BodyLines(body)
     writer = SeedWriter(life.cluster, life.clock, None, lambda why, at: lines.error(why, at))
     try:
-        records = []
-        for record in parse_lines(lines, name):
-            records.append(record)
-            if len(records) % _RECORDS_AT_A_TIME == 0:
-                await checkpoint()
-        for index, record in enumerate(records, 1):
-            writer.add(record)
-            if index % _RECORDS_AT_A_TIME == 0:
-                await checkpoint()
-        writer.flush()
+        with uncollected():
+            records = []
+            for record in parse_lines(lines, name):
+                records.append(record)
+                if len(records) % _RECORDS_AT_A_TIME == 0:
+                    await checkpoint()
+            for index, record in enumerate(records, 1):
+                writer.add(record)
+                if index % _RECORDS_AT_A_TIME == 0:
+                    await checkpoint()
+            writer.flush()
     except SettingsError as error:
         text, at = str(error), str(error).partition(":")[0]
         raise ControlError(_BAD_REQUEST, text, at) from error

@@ -21,7 +21,6 @@ from broker_lite.testbench.scripts.sketch import sketch
 from broker_lite.testbench.selectors import Selectors
 
 _LINES: Final = 50
-_LINES_MAX: Final = 10_000
 _EVENTS: Final = "text/event-stream"
 _OCTETS: Final = "application/octet-stream"
 
@@ -80,7 +79,7 @@ class Lines(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         count: of the newest requests.
     """
 
-    count: int = _LINES
+    count: Limit = _LINES
 
 
 class Since(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -168,7 +167,7 @@ async def list_requests(call: Call) -> list[Summary]:
         after=reading.number_of(wanted.after, "?after"),
         limit=wanted.limit,
     )
-    return [reading.summary(facts) for facts in found]
+    return await reading.summaries(found)
 
 
 async def find_requests(call: Call) -> list[Summary]:
@@ -182,7 +181,7 @@ async def find_requests(call: Call) -> list[Summary]:
         after=reading.number_of(sought.after),
         limit=sought.limit,
     )
-    return [reading.summary(facts) for facts in found]
+    return await reading.summaries(found)
 
 
 async def follow_requests(call: Call) -> Raw:
@@ -207,9 +206,7 @@ async def tell_lines(call: Call) -> list[str]:
     """Tell the newest requests in a line each, for the report of a failing test."""
     wanted = call.query
     assert isinstance(wanted, Lines)
-    if not 1 <= wanted.count <= _LINES_MAX:
-        raise ControlError(400, f"count is not between 1 and {_LINES_MAX}", "?count")
-    return reading.last(call.bench.journal, wanted.count)
+    return await reading.last(call.bench.journal, wanted.count)
 
 
 async def find_habits(call: Call) -> list[Finding]:
@@ -262,7 +259,7 @@ async def wait_for_requests(call: Call) -> list[Summary]:
         after=reading.number_of(wanted.after),
         arrivals=wanted.arrivals,
     )
-    return [reading.summary(facts) for facts in found]
+    return await reading.summaries(found)
 
 
 async def match_requests(call: Call) -> Comparison:

@@ -159,7 +159,7 @@ def test_nothing_is_recorded_when_it_is_off(broker: Broker) -> None:
         ("GET", "/v1/requests?limit=0", None, "Expected `int` >= 1"),
         ("GET", "/v1/requests?nodes=1,x", None, "'1,x' is no list of numbers"),
         ("GET", "/v1/requests?keys=Produse", None, "Produse"),
-        ("GET", "/v1/requests/lines?count=0", None, "count is not between"),
+        ("GET", "/v1/requests/lines?count=0", None, "Expected `int` >= 1"),
         ("PUT", "/v1/requests/recording", {"recording": "all"}, "Invalid enum value 'all'"),
         ("PUT", "/v1/requests/recording", {"keep": 0}, "keep is not between"),
         ("POST", "/v1/requests/match", {"requests": [{"key": 1}]}, "unknown field `key`"),
