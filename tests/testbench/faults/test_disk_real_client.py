@@ -1,7 +1,4 @@
-"""A real client and a broker whose disk fails: nothing that was acknowledged is ever lost.
-
-Also tests: broker_lite.testbench.faults.disk.
-"""
+"""A real client and a broker whose disk fails: nothing that was acknowledged is ever lost."""
 
 import time
 from collections.abc import Callable
