@@ -106,6 +106,7 @@ class Disk:
         """Let go of a life that ends; from now on the disk works."""
         self._cluster = None
         self._full.clear()
+        self._put()
 
     def use(self, faults: Sequence[Fault]) -> None:
         """Take the rules that are in force now; without any, the log calls the system again."""

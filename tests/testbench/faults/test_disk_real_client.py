@@ -131,6 +131,25 @@ def test_s32_a_failed_fsync_takes_the_partition_offline_until_the_next_start(
     assert sender.check(broker, OTHER) == [b"other"]
 
 
+def test_a_reset_and_a_restored_snapshot_bring_a_partition_back(
+    make: Callable[..., Broker],
+) -> None:
+    broker = make(**DURABLE)
+    broker.produce(TOPIC, "one")
+    broker.snapshot("one")
+    for bring_back, left in (
+        (lambda: broker.restore("one"), [b"one"]),
+        (lambda: broker.reset(keep_topics=True), []),
+        (broker.reset, []),
+    ):
+        failed = pytest.raises(ClientError, match="KAFKA_STORAGE_ERROR")
+        with broker.fault(disk="fsync", topic=TOPIC), failed:
+            broker.produce(TOPIC, "two")
+        bring_back()
+        broker.produce(TOPIC, "three")
+        assert [each.value for each in broker.records(TOPIC)] == [*left, b"three"]
+
+
 def test_a_slow_fsync_holds_up_its_partition_and_nobody_else(make: Callable[..., Broker]) -> None:
     broker = make(**DURABLE)
     slow, other = Sender(broker), Sender(broker)
