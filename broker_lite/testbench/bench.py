@@ -82,12 +82,14 @@ class Bench:
     def begin(self, life: Life) -> None:
         """Take part in a life."""
         self._life = life
+        self.faults.disk.begin(life.cluster)
         self._lives += 1
         self._begun.set()
 
     def end(self) -> None:
         """Let go of a life that ends."""
         self.journal.end_life()
+        self.faults.disk.end()
         self._life = None
         self._begun = anyio.Event()
 

@@ -136,13 +136,14 @@ class Fault:
     def _unused(self) -> str:
         """Return the line that says why it has not acted."""
         rule = ", ".join(f"{name}={value!r}" for name, value in self.rule.items())
-        text = f"fault {self.id} ({rule}) acted on no request"
+        met = "call of the disk" if "disk" in self.rule else "request"
+        text = f"fault {self.id} ({rule}) acted on no {met}"
         reasons = self._state.get("reasons")
         if reasons:
             text += f"; it could not act on {self._state.get('not_applied')}: "
             text += "; ".join(map(str, elements(reasons)))
         near = self.near
-        return f"{text}; nearest: {'; '.join(near)}" if near else f"{text}; no request came near"
+        return f"{text}; nearest: {'; '.join(near)}" if near else f"{text}; no {met} came near"
 
     def _path(self, end: str = "") -> str:
         return f"/v1/faults/{quote(self.id, safe='')}{end}"

@@ -1,16 +1,19 @@
 """Every call that changes a file below a directory, seen before and after it happens.
 
-The broker changes files by functions of the os module only, looked up there at each call. watch()
-replaces those functions in this process, so that the broker itself has nothing of this in it, and
-pays nothing. tests/crash/test_calls.py compares what is seen with what is on disk.
+The broker changes files by functions of the os module only, looked up there or in disk_calls at
+each call. watch() replaces those functions in this process, so that the broker itself has nothing
+of this in it, and pays nothing. tests/crash/test_disk.py compares what is seen with what is on
+disk.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
+
+from broker_lite.log.files import disk_calls
 
 _DELETED: Final = " (deleted)"
 
@@ -204,9 +207,14 @@ def watch(root: Path, observers: Sequence[Observer]) -> Iterator[None]:
     calls = Calls(root, observers)
     real = {name: getattr(os, name) for name in _REPLACED}
     try:
-        for name, replacement in calls.replacements().items():
-            setattr(os, name, replacement)
+        _put(calls.replacements())
         yield
     finally:
-        for name, function in real.items():
-            setattr(os, name, function)
+        _put(real)
+
+
+def _put(functions: Mapping[str, Callable[..., Any]]) -> None:
+    for name, function in functions.items():
+        setattr(os, name, function)
+        if hasattr(disk_calls, name):
+            setattr(disk_calls, name, function)

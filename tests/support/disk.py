@@ -1,7 +1,7 @@
 """A disk whose calls fail, or are watched: what the operating system says is a test's to choose.
 
-The log calls the functions of `os`. A test that names a `disk` fixture changes them here, and
-nowhere else, for as long as it runs.
+The log calls the functions of `os`, some of them by `disk_calls`. A test that names a `disk`
+fixture changes them here, and nowhere else, for as long as it runs.
 """
 
 import errno
@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from broker_lite.log.files import disk_calls
+
 
 class Disk:
     """The calls of the operating system that a test has changed."""
@@ -23,6 +25,8 @@ class Disk:
     def answer(self, call: str, function: Callable[..., Any]) -> None:
         """Have a function called instead of os.CALL."""
         self._patch.setattr(os, call, function)
+        if hasattr(disk_calls, call):
+            self._patch.setattr(disk_calls, call, function)
 
     def around(self, call: str, act: Callable[[str, Callable[[], Any]], Any]) -> None:
         """Have a function called with the path of the file and with what does os.CALL."""

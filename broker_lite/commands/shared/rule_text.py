@@ -14,7 +14,7 @@ FLAGS: Final = frozenset(("applied", "hold", "observe", "reset", "silence", "top
 NUMBERS: Final = frozenset(
     (
         *("count", "cut_at", "delay_ms", "every", "for_ms"),
-        *("probability", "seed", "skip", "throttle_ms"),
+        *("probability", "room_bytes", "seed", "skip", "throttle_ms"),
     )
 )
 MEMBERS: Final = frozenset(("delay_ms", "rewrite", "where"))

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
+from broker_lite.log.files import disk_calls
 from broker_lite.log.files.reserve import reserve_room
 
 CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -100,9 +101,9 @@ class OpenFile:
             OSError: part of the data may have been written.
         """
         view = memoryview(data)
-        written = os.pwrite(self.fd, view, position)
+        written = disk_calls.pwrite(self.fd, view, position)
         while written < len(view):
-            count = os.pwrite(self.fd, view[written:], position + written)
+            count = disk_calls.pwrite(self.fd, view[written:], position + written)
             if count == 0:
                 raise OSError(errno.EIO, "nothing more could be written")
             written += count
@@ -129,7 +130,7 @@ class OpenFile:
         Raises:
             SyncError: the content may not be on disk.
         """
-        synchronize(self.fd, os.fsync)
+        synchronize(self.fd, disk_calls.fsync)
 
     def sync_data(self) -> None:
         """Make the content and the size durable, not the file's times.
@@ -137,7 +138,7 @@ class OpenFile:
         Raises:
             SyncError: the content may not be on disk.
         """
-        synchronize(self.fd, os.fdatasync)
+        synchronize(self.fd, disk_calls.fdatasync)
 
 
 def synchronize(fd: int, system_call: Callable[[int], None]) -> None:

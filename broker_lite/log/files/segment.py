@@ -7,11 +7,11 @@ Rule: S-05.
 """
 
 import logging
-import os
 import sys
 from contextlib import suppress
 from typing import Final
 
+import broker_lite.log.files.disk_calls as disk_calls
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import index_checks
 from broker_lite.log.files.file_cache import FileCache
@@ -218,7 +218,7 @@ class LogSegment:
             file = self._cache.get(self.path)
             if position + size_bytes > self._reserved_end:
                 self._reserve(file, position + size_bytes)
-            if os.pwrite(file.fd, data, position) != size_bytes:
+            if disk_calls.pwrite(file.fd, data, position) != size_bytes:
                 file.write(data, position)
         except OSError as error:
             self._undo_append(error)

@@ -24,6 +24,9 @@ class _Arrival:
         self.client_address = client_address
         self.listener = listener
 
+    def __str__(self) -> str:  # type: ignore[explicit-override]
+        return f"a client from {self.client_address}"
+
 
 class Gate:
     """Keeps clients out, as rules say.

@@ -12,6 +12,7 @@ from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.faults.accept import Gate
 from broker_lite.testbench.faults.acting import act
+from broker_lite.testbench.faults.disk import Disk
 from broker_lite.testbench.faults.fault import Fault, Waiting
 from broker_lite.testbench.faults.rules import Rule, check_rule
 
@@ -40,6 +41,7 @@ class Faults:
 
     Attributes:
         gate: keeps clients out that rules with `accept` are about.
+        disk: lets calls of the disk fail that rules with `disk` are about.
         changed: called when other requests need a hook than before.
         decisions: what was decided, the last ones.
     """
@@ -57,7 +59,8 @@ class Faults:
         self._requests = 0
         self._waiting = Waiting()
         self._replayed: dict[str, set[int]] = {}
-        self.gate = Gate(self._kept_out)
+        self.gate = Gate(self._took_other)
+        self.disk = Disk(self._took_other, self._settle)
         self.changed: Callable[[], None] = lambda: None
         self.decisions: deque[Decision] = deque(maxlen=_DECISIONS_KEPT)
 
@@ -68,7 +71,10 @@ class Faults:
 
     @property
     def requests(self) -> int:
-        """How many requests rules were asked about, and how many clients they have kept out."""
+        """How many requests rules were asked about, and on how many clients and calls they acted.
+
+        Clients are those that a rule kept out, calls those of the disk.
+        """
         return self._requests
 
     # -- for callers
@@ -134,8 +140,7 @@ class Faults:
         fault = self.get(fault_id)
         del self._faults[fault_id]
         fault.remove()
-        self.gate.removed()
-        self._settle()
+        self._removed()
         return fault
 
     def clear(self) -> None:
@@ -144,7 +149,11 @@ class Faults:
         self._faults.clear()
         for fault in faults:
             fault.remove()
+        self._removed()
+
+    def _removed(self) -> None:
         self.gate.removed()
+        self.disk.removed()
         self._settle()
 
     def replay(self, decisions: Iterable[Decision]) -> None:
@@ -197,7 +206,8 @@ class Faults:
             if fault.hits < hits:  # it could not be applied, so it is not spent
                 self._settle()
 
-    def _kept_out(self, fault: Fault) -> None:
+    def _took_other(self, fault: Fault) -> None:
+        """Note that a rule acted on something else than a request."""
         self._requests += 1
         self._took(fault)
 
@@ -209,19 +219,21 @@ class Faults:
     def _settle(self) -> None:
         """Arm the rules whose turn it is, and find out which requests have to come by."""
         by_key: dict[int, list[Fault]] = {}
+        others: list[Fault] = []
         for fault in self._faults.values():
             before = self._faults.get(fault.rule.after or "")
             if not fault.is_armed and (before is None or before.is_over):
                 fault.arm()
-            if fault.is_armed and not fault.is_over and fault.rule.accept is None:
+            if not fault.is_armed or fault.is_over:
+                continue
+            if fault.rule.is_of_requests:
                 keys = fault.matcher.keys
                 for key in APIS if keys is None else keys:
                     by_key.setdefault(key, []).append(fault)
-        self.gate.faults = [
-            fault
-            for fault in self._faults.values()
-            if fault.rule.accept is not None and fault.is_armed and not fault.is_over
-        ]
+            else:
+                others.append(fault)
+        self.gate.faults = [fault for fault in others if fault.rule.accept is not None]
+        self.disk.use([fault for fault in others if fault.rule.disk is not None])
         self._by_key = by_key
         self.changed()
 

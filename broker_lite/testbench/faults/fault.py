@@ -27,7 +27,7 @@ class FaultState(msgspec.Struct, omit_defaults=True, kw_only=True):
     Attributes:
         id: its id.
         rule: as it was given.
-        hits: on how many requests it acted.
+        hits: on how many requests it acted, or on how many clients or calls of the disk.
         left: on how many it will act; -1 for all.
         held: how many requests it holds now.
         near: without a hit, the recent requests that it nearly matched, with what was missing.
@@ -48,7 +48,14 @@ class FaultState(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 class _Miss(NamedTuple):
-    """A request on which the rule did not act."""
+    """A request on which the rule did not act, or a client that connected, or a call of the disk.
+
+    Attributes:
+        api_key: of the request; None if it was none.
+        client: id of the client; of what is no request, its description.
+        mismatches: the selectors that it did not meet.
+        reason: why not, if it met all of them.
+    """
 
     api_key: int | None
     client: str
@@ -59,7 +66,7 @@ class _Miss(NamedTuple):
         """Tell why not."""
         why = self.reason or "; ".join(each.in_words() for each in self.mismatches)
         if self.api_key is None:
-            return f"a client from {self.client}: {why}"
+            return f"{self.client}: {why}"
         client = f" from client {self.client}" if self.client else ""
         return f"{api_name(self.api_key)}{client}: {why}"
 
@@ -136,20 +143,33 @@ class Fault:
 
     def takes(self, facts: Facts) -> bool:
         """Count a request, or a client that connects; return True if the rule acts on it."""
+        is_taken = self.decides(facts)
+        if is_taken:
+            self.wake()
+        return is_taken
+
+    def decides(self, facts: Facts) -> bool:
+        """Do what takes() does, but leave it to the caller to wake() who waits for hits.
+
+        Any thread may call it, one at a time; only the event loop's may call wake().
+        """
         if self.hits:
             if not self.matcher.matches(facts):
                 return False
         elif misses := self.matcher.mismatches(facts):
-            self._miss(facts, misses, "")
+            self.miss(facts, misses, "")
             return False
         reason = self.schedule.pass_reason()
         if reason is not None:
             if not self.hits:
-                self._miss(facts, (), reason)
+                self.miss(facts, (), reason)
             return False
+        return True
+
+    def wake(self) -> None:
+        """Let callers look that wait for hits."""
         for waiter in self._waiters:
             waiter.set()
-        return True
 
     def take_back(self, reason: str) -> None:
         """Note that the rule could not act on a request that it took."""
@@ -157,11 +177,12 @@ class Fault:
         self._not_applied += 1
         self._reasons.append(reason)
 
-    def _miss(self, facts: Facts, mismatches: tuple[Mismatch, ...], reason: str) -> None:
-        if self.rule.accept is not None:
-            miss = _Miss(None, facts.client_address, mismatches, reason)
-        else:
+    def miss(self, facts: Facts, mismatches: tuple[Mismatch, ...], reason: str) -> None:
+        """Note a request on which the rule did not act, and why not."""
+        if self.rule.is_of_requests:
             miss = _Miss(facts.request.api_key, facts.client_id, mismatches, reason)
+        else:
+            miss = _Miss(None, str(facts), mismatches, reason)
         self._misses.append(miss)
 
     def near(self) -> list[str]:

@@ -4,6 +4,7 @@ The names of the fields that `kcl fake` has too (keys, nodes, topic, topic_id, p
 txn_id, resource, top_level, error, count, observe) mean the same here.
 """
 
+import errno
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
@@ -28,8 +29,10 @@ _FORMER_NAMES: Final[Mapping[str, str]] = {
     "UNKNOWN": "UNKNOWN_SERVER_ERROR",
 }
 _OF_CONNECTIONS: Final = frozenset(("nodes", "listener", "client_address"))
+_OF_DISK_CALLS: Final = frozenset(("nodes", "topic", "partitions"))
 _SELECTORS: Final = Selectors.__struct_fields__
 _DELAY_MS_MAX: Final = 24 * 3600 * 1000
+_ERRORS_OF_DISKS: Final = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO}
 _SIGMA_MAX: Final = 10  # far more than any network has
 _INT32_MAX: Final = 2**31 - 1
 _CORRELATION_IDS: Final = range(-(2**31), 2**31)
@@ -77,7 +80,12 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
         rewrite: fields of the answer and their values.
         poison: spoil the records of a Fetch answer, see poison.catalogue.
         accept: what becomes of a client that connects.
-        delay_ms: how long the answer is kept back once it is there.
+        disk: which call fails or is slow: the write of a batch, or an fsync of a file with batches.
+        errno: with disk, the error of the call; ENOSPC for a write, EIO for an fsync that has no
+            delay_ms.
+        room_bytes: with disk, the part of the batch that is written before the error comes; a
+            batch that is no larger is written.
+        delay_ms: how long the answer is kept back once it is there, or how long the fsync takes.
         throttle_ms: the throttle time that the answer tells.
     """
 
@@ -102,6 +110,9 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
     rewrite: dict[str, Any] | None = None
     poison: str | None = None
     accept: Literal["refuse", "hang", "reset"] | None = None
+    disk: Literal["write", "fsync"] | None = None
+    errno: Literal["ENOSPC", "EIO"] | None = None
+    room_bytes: int | None = None
     delay_ms: float | Lognormal | None = None
     throttle_ms: int | None = None
 
@@ -114,6 +125,20 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
     def error_code(self) -> ErrorCode | None:
         """The code of its error; None if it has none, or there is no such error."""
         return None if self.error is None else _code_of(self.error)
+
+    @property
+    def is_of_requests(self) -> bool:
+        """True if it acts on requests, not on clients that connect or on calls of the disk."""
+        return self.accept is None and self.disk is None
+
+    @property
+    def disk_error(self) -> int | None:
+        """The number of the error of a call of the disk; None if the call is only slow."""
+        if self.errno is not None:
+            return _ERRORS_OF_DISKS[self.errno]
+        if self.disk == "write":
+            return errno.ENOSPC
+        return errno.EIO if self.delay_ms is None else None
 
     @property
     def is_applied(self) -> bool:
@@ -143,7 +168,7 @@ def actions_of(rule: Rule) -> Iterator[str]:
     for name in ("observe", "hold", "silence"):
         if getattr(rule, name):
             yield name
-    for name in ("error", "drop", "cut_at", "split", "rewrite", "poison", "accept"):
+    for name in ("error", "drop", "cut_at", "split", "rewrite", "poison", "accept", "disk"):
         if getattr(rule, name) is not None:
             yield name
 
@@ -176,6 +201,7 @@ def _problems(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "", "the rule has no action: give observe, error, hold, drop, delay_ms, ..."
     yield from _wrong_schedule(rule)
     yield from _wrong_action(rule)
+    yield from _wrong_disk(rule)
     if rule.accept is not None:
         for name in _SELECTORS:
             if getattr(rule, name) is not None and name not in _OF_CONNECTIONS:
@@ -220,6 +246,25 @@ def _wrong_action(rule: Rule) -> Iterator[tuple[str, str]]:
     if rule.rewrite is not None and not rule.rewrite:
         yield "rewrite", "it names no field"
     yield from _wrong_times(rule)
+
+
+def _wrong_disk(rule: Rule) -> Iterator[tuple[str, str]]:
+    if rule.disk is None:
+        for name in ("errno", "room_bytes"):
+            if getattr(rule, name) is not None:
+                yield name, "it belongs to disk"
+        return
+    for name in _SELECTORS:
+        if getattr(rule, name) is not None and name not in _OF_DISK_CALLS:
+            yield name, "a call of the disk knows nothing of requests"
+    if rule.room_bytes is not None and rule.disk == "fsync":
+        yield "room_bytes", "it belongs to a write"
+    if rule.room_bytes is not None and rule.room_bytes < 1:
+        yield "room_bytes", "it is 1 or more"
+    if rule.delay_ms is not None and rule.disk == "write":
+        yield "delay_ms", "a slow write would hold up all clients: delay the answer to Produce"
+    if rule.throttle_ms is not None:
+        yield "throttle_ms", "a call of the disk has no answer"
 
 
 def _wrong_times(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -48,6 +48,14 @@ def rule(**fields: Any) -> Rule:
         ({"throttle_ms": -1}, "rules[0].throttle_ms"),
         ({"accept": "hang", "keys": ["Fetch"]}, "rules[0].keys: a client that connects"),
         ({"accept": "hang", "delay_ms": 1}, "rules[0].delay_ms: it delays answers"),
+        ({"hold": True, "errno": "EIO"}, "rules[0].errno: it belongs to disk"),
+        ({"hold": True, "room_bytes": 1}, "rules[0].room_bytes: it belongs to disk"),
+        ({"disk": "write", "observe": True}, "this one has observe and disk"),
+        ({"disk": "write", "keys": ["Produce"]}, "rules[0].keys: a call of the disk"),
+        ({"disk": "fsync", "room_bytes": 1}, "rules[0].room_bytes: it belongs to a write"),
+        ({"disk": "write", "room_bytes": 0}, "rules[0].room_bytes: it is 1 or more"),
+        ({"disk": "write", "delay_ms": 1}, "rules[0].delay_ms: a slow write"),
+        ({"disk": "fsync", "throttle_ms": 1}, "rules[0].throttle_ms: a call of the disk"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(fields: dict[str, Any], text: str) -> None:
@@ -67,6 +75,8 @@ def test_what_is_wrong_is_told_with_its_place(fields: dict[str, Any], text: str)
         {"delay_ms": {"median": 80, "sigma": 0.4, "seed": 1}},
         {"throttle_ms": 5},
         {"accept": "refuse", "nodes": [1], "client_address": "127.*"},
+        {"disk": "write", "nodes": [1], "topic": "t", "partitions": [0], "room_bytes": 1},
+        {"disk": "fsync", "errno": "ENOSPC", "delay_ms": {"median": 80, "sigma": 0.4}},
     ],
 )
 def test_right_rules(fields: dict[str, Any]) -> None:
