@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 # what is compiled again when it changes: the sources that the last build noted, by setup.py
 SOURCES := pyproject.toml setup.py $(wildcard $(addprefix broker_lite/,$(shell cat broker_lite/native.*.sums 2>/dev/null | cut -d' ' -f2)))
 # the tests of make check
-CHECKED := $(addprefix tests/,tidy errors settings wire record protocol coordinator control log handler)
+CHECKED := $(addprefix tests/,tidy errors settings wire record protocol coordinator control log handler explain)
 
 .PHONY: serve build test check docs
 .DELETE_ON_ERROR:
@@ -23,7 +23,8 @@ CHECKED := $(addprefix tests/,tidy errors settings wire record protocol coordina
 serve: $(VENV)/installed
 	@exec $(BIN)/broker-lite serve $(ARGS)
 
-build: $(VENV)/installed
+# one build for all: after a test the stamp of the tests is the one that counts
+build: $(or $(wildcard $(VENV)/installed-test),$(VENV)/installed)
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
@@ -33,6 +34,7 @@ check: $(VENV)/installed-test
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python -m pytest --quiet tests/tidy/test_tidy.py
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder \
 	  -m "not slow and not kafka and not client" $(CHECKED) $(ARGS)
 

@@ -130,7 +130,10 @@ def differences() -> Iterable[str]:
 def _told_differences() -> Iterable[tuple[Path, str]]:
     """Each difference with the file that has it."""
     for path in python_files("broker_lite"):
-        for text in _paragraphs(path, _DIFFERENCE):
+        found = [*_paragraphs(path, _DIFFERENCE)]
+        told = text_of(path).count(_DIFFERENCE)
+        assert len(found) == told, f"{path}: a difference is a paragraph of the module's docstring"
+        for text in found:
             yield path, text
     for path in project_files():
         if path.parts[:2] == ("tests", "differential") and path.name.endswith("differences.toml"):

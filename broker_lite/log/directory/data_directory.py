@@ -1,5 +1,9 @@
 """The data directory as a whole: its node and cluster, its lock, its mark of a clean stop.
 
+A difference to Kafka: a mark of a clean stop counts only if its contents are valid. If they are
+not, the broker logs a warning and recovers all logs, which costs time but no records. Kafka accepts
+any file of that name.
+
 Rule: S-01, S-96, S-78 (LogManager, MetaPropertiesEnsemble).
 See: S-76, S-77.
 """
@@ -152,10 +156,6 @@ def new_id() -> str:
 
 def take_clean_mark(path: Path) -> bool:
     """Return whether the last stop was clean, and remove the mark of it.
-
-    A difference to Kafka: a mark of a clean stop counts only if its contents are valid. If they are
-    not, the broker logs a warning and recovers all logs, which costs time but no records. Kafka
-    accepts any file of that name.
 
     Raises:
         OSError: the mark cannot be removed.

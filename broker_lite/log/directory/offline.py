@@ -3,6 +3,10 @@
 A difference to Kafka: when an fsync fails, only that partition goes offline, until the next start
 recovers it. Kafka takes all partitions of the directory offline, and stops if it has no other
 directory.
+
+A difference to Kafka: when a write of a batch fails, the batch is refused with KAFKA_STORAGE_ERROR
+and what was written of it is cut off; the partition stays online. Kafka takes the directory offline
+here, too.
 """
 
 import logging
