@@ -98,9 +98,10 @@ def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record
         )
         positions = list_offsets(client, dict.fromkeys(partitions, EARLIEST), topics)
         fetcher = Fetcher(client, reset=EARLIEST, read_committed=read_committed)
-        fetcher.assign(positions)
+        # a broker that leads only what is read already would let the others wait
+        fetcher.assign({key: start for key, start in positions.items() if start < ends[key]})
         found: list[Record] = []
-        while any((fetcher.positions[key] or 0) < end for key, end in ends.items()):
+        while fetcher.positions:
             batches = fetcher.poll(_WAIT_S)
             if not batches:
                 _check_still_there(client, topics[topic])
@@ -118,6 +119,11 @@ def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record
                     for record in iterate_records(fetched.batch)
                     if fetched.position <= record.offset < end
                 ]
+            fetcher.positions = {
+                key: position
+                for key, position in fetcher.positions.items()
+                if position is None or position < ends[key]
+            }
     return sorted(found, key=lambda record: (record.partition, record.offset))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from broker_lite import __version__
 from tests.packaging.environment import Environment, ProgramFailed
-from tests.readme.snippets import Program
+from tests.readme.snippets import PROGRAMS, Program
 from tests.support.as_written import BY_CYTHON, MODULES
 from tests.support.broker_process import BrokerProcess
 
@@ -35,7 +35,7 @@ def check_broker(environment: Environment, folder: Path) -> None:
     """Start the installed broker and let a client write and read."""
     program = (str(environment.programs / "broker-lite"),)
     with BrokerProcess(folder / "data", program=program) as broker:
-        client = Program("Python", folder, f"localhost:{broker.port}")
+        client = Program(PROGRAMS["Python"], folder, f"localhost:{broker.port}")
         client.prepare()
         assert client.run() == "hello from Python\n"
 

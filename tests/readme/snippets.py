@@ -1,8 +1,9 @@
-"""The client programs that docs/clients.md prints, taken from it as they stand.
+"""The programs that docs/clients.md and docs/use/languages.md print, taken as they stand.
 
 A program is the steps under one heading: files, each a fenced block below a line with its name, and
 commands, each a block of `sh`. The steps are done from top to bottom in an empty folder; the last
-one runs the program. One thing is replaced: the broker's address, whose port is printed as 9092.
+one runs the program. One thing is replaced: the broker's address, whose port is printed as 9092
+(that of its control API as 9099).
 """
 
 import os
@@ -75,10 +76,21 @@ PROGRAMS: Final[Mapping[str, Sequence[Step]]] = printed(
 class Program:
     """One program in a folder of its own, for the broker at one address."""
 
-    def __init__(self, language: str, folder: Path, address: str) -> None:
-        *self._preparations, self._run = PROGRAMS[language]
+    def __init__(
+        self, steps: Sequence[Step], folder: Path, address: str, printed: str = PRINTED_ADDRESS
+    ) -> None:
+        """Take the steps of a program.
+
+        Args:
+            steps: as the page has them.
+            folder: which is empty.
+            address: of the broker or its control API.
+            printed: the address that the page has instead.
+        """
+        *self._preparations, self._run = steps
         self._folder = folder
         self._address = address
+        self._printed = printed
         self._environment = _environment()
 
     def prepare(self) -> None:
@@ -91,7 +103,7 @@ class Program:
         return self._do(self._run)
 
     def _do(self, step: Step) -> str:
-        text = step.text.replace(PRINTED_ADDRESS, self._address)
+        text = step.text.replace(self._printed, self._address)
         match step:
             case File(name):
                 path = self._folder / name

@@ -25,8 +25,7 @@ def url(tmp_path: Path) -> Iterator[str]:
     assert (program, command) == ("broker-lite", "serve")
     flags[flags.index("--control")] = "--control=127.0.0.1:0"
     with BrokerProcess(tmp_path / "data", arguments=flags) as started:
-        (line,) = (each for each in started.log.splitlines() if "control API at " in each)
-        yield line.rpartition(" ")[2]
+        yield started.control_url
 
 
 def test_the_commands_end_well(url: str) -> None:

@@ -44,7 +44,7 @@ def prepare(running: Broker, tmp_path_factory: pytest.TempPathFactory) -> Prepar
     def prepared(language: str) -> Program:
         require(*NEEDS[language])
         folder = tmp_path_factory.mktemp("program")
-        program = Program(language, folder, f"localhost:{running.port}")
+        program = Program(PROGRAMS[language], folder, f"localhost:{running.port}")
         program.prepare()
         return program
 

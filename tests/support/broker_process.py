@@ -58,6 +58,12 @@ class BrokerProcess:
         """What the broker wrote to standard error so far."""
         return self._log_path.read_text()
 
+    @property
+    def control_url(self) -> str:
+        """The address of its control API, if it was started with `--control`."""
+        (line,) = (each for each in self.log.splitlines() if "control API at " in each)
+        return line.rpartition(" ")[2]
+
     def start(self) -> Self:
         """Start it and wait for the ready line."""
         with self._log_path.open("a") as sink:

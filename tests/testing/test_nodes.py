@@ -360,3 +360,14 @@ def test_a_node_has_the_same_members_with_and_without_coroutines() -> None:
         for kind in (BrokerNode, AsyncBrokerNode)
     )
     assert blocking == coroutines
+
+
+def test_records_are_not_waited_for_where_there_are_none(cluster: Broker) -> None:
+    cluster.create_topic("one", partitions=3)
+    for partition, leader in enumerate((1, 2, 2)):
+        cluster.move_leader("one", partition, to=leader)
+    cluster.produce("one", "here", partition=0)
+    cluster.record_requests()
+    assert [record.value for record in cluster.records("one")] == [b"here"]
+    assert [fetch.node for fetch in cluster.requests("Fetch", topic="one")] == [1]
+    cluster.record_requests("off")
