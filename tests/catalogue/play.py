@@ -45,6 +45,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, object]]] = {
 OWN: Final = ("reader",)
 STANDS: Final = "stands"
 STUMBLES: Final = "stumbles"
+_UNUSED: Final = " acted on no request"
 _READY_S: Final = 5
 _STEP_S: Final = 0.02
 
@@ -169,7 +170,7 @@ def try_client(broker: Broker, name: str, client: str, command: list[str], folde
     """Try a client's program on a bug.
 
     Raises:
-        NotTried: no rule of the script acted, although it has some.
+        NotTried: no rule of the script acted, or the client was right and one has not acted.
     """
     bug = bug_of(name)
     began = time.monotonic()
@@ -190,8 +191,8 @@ def try_client(broker: Broker, name: str, client: str, command: list[str], folde
         why = trial.complaint()
         rules = script.state()["rules"]
         assert isinstance(rules, list)
-        if rules and not any(rule["hits"] for rule in rules):
-            raise NotTried(f"no rule of {name} acted: {why}\n{programs.report()}")
+        if rules and (not any(rule["hits"] for rule in rules) or why.endswith(_UNUSED)):
+            raise NotTried(f"{name} is not the situation: {why}\n{programs.report()}")
         requests = trial.requests()
         printed = programs.report()
     verdict = STUMBLES if why else STANDS
