@@ -15,7 +15,7 @@ from broker_lite.testing import Broker, Fault, Request
 from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.nodes import BrokerNode
-from tests.tidy import control_pages
+from tests.tidy import bug_pages, control_pages
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
 USEFUL_SETTINGS: Final = (
@@ -269,6 +269,8 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "rule members": control_pages.rule_members,
     "selectors": control_pages.selector_members,
     "poisons": control_pages.poisons,
+    "client bugs": bug_pages.client_bugs,
+    "bugs by client": bug_pages.bugs_by_client,
 }
 
 
