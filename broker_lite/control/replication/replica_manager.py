@@ -172,7 +172,8 @@ class ReplicaManager:
         if topic is None or log.partition >= topic.partition_count:
             return
         partition = topic.partitions[log.partition]
-        for node_id in self._gone.intersection(partition.replicas):
+        empty = partition.adding if partition.leader == NO_LEADER else ()
+        for node_id in self._gone.intersection(partition.replicas).union(empty):
             if node_id != partition.leader:
                 replicas = self._replicas_of(topic, log)
                 lag = replicas.lag_of(node_id)

@@ -4,6 +4,7 @@ import pytest
 
 from broker_lite.control.cluster.reassigning import plan_reassignment
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
+from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.log.replicas import Lag
 from tests.control.replication.conftest import FROZEN, LAG_MAX_MS, SHORT, Brokers, Open
 from tests.log.logs import append
@@ -244,6 +245,24 @@ def test_c43_replicas_join_when_the_leader_is_back(moving: Brokers) -> None:
     moving.manager.node_back(1)
     moving.manager.settle()
     assert (moving.partition.leader, moving.partition.isr) == (2, (2,))
+
+
+def test_c43_c52_a_replica_that_is_added_while_nobody_leads_has_nothing(moving: Brokers) -> None:
+    moving.down(1)
+    moving.pass_time(9001)
+    reassign(moving, 2)
+    assert (moving.partition.leader, moving.partition.adding) == (NO_LEADER, (2,))
+    moving.elect_unclean(2)
+    assert (moving.partition.leader, moving.ends) == (2, (0, 0))
+
+
+def test_c43_a_replica_that_is_added_while_nobody_leads_joins_later(moving: Brokers) -> None:
+    moving.down(1)
+    moving.pass_time(9001)
+    reassign(moving, 1, 2)
+    moving.up(1)
+    assert (moving.partition.isr, moving.ends) == ((1, 2), (2, 2))
+    assert moving.is_idle
 
 
 def test_a_lag_of_a_broker_that_gets_no_replica_ends_with_the_others(moving: Brokers) -> None:
