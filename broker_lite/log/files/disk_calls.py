@@ -20,8 +20,10 @@ fsync: Sync = os.fsync
 fdatasync: Sync = os.fdatasync
 
 
-def replace(write: Write, sync: Sync, sync_data: Sync) -> None:
+def take_over(write: Write, sync: Sync, sync_data: Sync) -> None:
     """Have other functions called from now on, in all threads.
+
+    No function of `os` has this name: tests that change `os` change what has the same name here.
 
     Args:
         write: in place of os.pwrite.
@@ -32,6 +34,6 @@ def replace(write: Write, sync: Sync, sync_data: Sync) -> None:
     pwrite, fsync, fdatasync = write, sync, sync_data
 
 
-def restore() -> None:
+def give_back() -> None:
     """Have the calls of the operating system made again."""
-    replace(os.pwrite, os.fsync, os.fdatasync)
+    take_over(os.pwrite, os.fsync, os.fdatasync)

@@ -123,9 +123,9 @@ class Disk:
         self._is_used = is_used
         if is_used:
             sync, sync_data = partial(self._sync, os.fsync), partial(self._sync, os.fdatasync)
-            disk_calls.replace(self._write, sync, sync_data)
+            disk_calls.take_over(self._write, sync, sync_data)
         else:
-            disk_calls.restore()
+            disk_calls.give_back()
 
     def removed(self) -> None:
         """Note that rules were removed: fsyncs that are slow because of them go on."""

@@ -13,7 +13,7 @@ from broker_lite.log.files.open_file import CREATE, OpenFile
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     yield
-    disk_calls.restore()
+    disk_calls.give_back()
 
 
 def test_files_use_what_is_put_in_place_of_the_calls(tmp_path: Path) -> None:
@@ -23,13 +23,13 @@ def test_files_use_what_is_put_in_place_of_the_calls(tmp_path: Path) -> None:
         called.append("pwrite")
         return os.pwrite(fd, data, position)
 
-    disk_calls.replace(write, lambda _: called.append("fsync"), lambda _: called.append("data"))
+    disk_calls.take_over(write, lambda _: called.append("fsync"), lambda _: called.append("data"))
     file = OpenFile(str(tmp_path / "a"), CREATE)
     file.write(b"12", 0)
     file.sync()
     file.sync_data()
     assert called == ["pwrite", "fsync", "data"]
-    disk_calls.restore()
+    disk_calls.give_back()
     file.write(b"3", 2)
     assert (tmp_path / "a").read_bytes() == b"123"
     assert len(called) == 3
