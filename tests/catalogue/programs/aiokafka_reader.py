@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from tests.conformance.python.lines import Commands, emit, name_of, options
+from tests.conformance.python.lines import Commands, answer_async, emit, name_of, options
 
 TIMEOUT_S = 3
 PAUSE_S = 0.05
@@ -68,11 +68,9 @@ async def main() -> None:
         consumer.seek(each, int(given["start"]))
     while (command := commands.next()) != ["leave"]:
         if command is not None:
-            try:
-                async with asyncio.timeout(TIMEOUT_S):
-                    emit("done", command[0], *await execute(consumer, topic, command))
-            except Exception as error:
-                emit("failed", command[0], name_of(error))
+            await answer_async(
+                command, lambda each: asyncio.wait_for(execute(consumer, topic, each), TIMEOUT_S)
+            )
         await poll(consumer)
     await consumer.stop()
 

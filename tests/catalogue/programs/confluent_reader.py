@@ -1,10 +1,11 @@
 """A consumer without a group with confluent-kafka; tests.catalogue.play says what it does."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.conformance.python.lines import Commands, emit, name_of, options
+from tests.conformance.python.lines import Commands, answer, emit, options
 
 TIMEOUT_S = 3
 
@@ -59,10 +60,7 @@ def main() -> None:
     consumer.assign([TopicPartition(topic, each, start) for each in partitions])
     while (command := commands.next()) != ["leave"]:
         if command is not None:
-            try:
-                emit("done", command[0], *execute(consumer, topic, command))
-            except Exception as error:
-                emit("failed", command[0], name_of(error))
+            answer(command, partial(execute, consumer, topic))
         record = consumer.poll(0.05)
         if record is None:
             continue

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from tests.conformance.python.lines import Commands, emit, name_of, options
+from tests.conformance.python.lines import Commands, answer, emit, name_of, options
 
 PAUSE_S = 0.05
 
@@ -68,10 +69,7 @@ def main() -> None:
         consumer.seek(each, int(given["start"]))
     while (command := commands.next()) != ["leave"]:
         if command is not None:
-            try:
-                emit("done", command[0], *execute(consumer, topic, command))
-            except Exception as error:
-                emit("failed", command[0], name_of(error))
+            answer(command, partial(execute, consumer, topic))
         poll(consumer)
     consumer.close()
 

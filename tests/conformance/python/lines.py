@@ -72,21 +72,33 @@ class Owned:
         emit("assigned", ",".join(map(str, sorted(self._partitions))))
 
 
+def answer(command: list[str], execute: Callable[[list[str]], Iterable[object]]) -> None:
+    """Execute a command; print `done` with what it gives, or `failed`."""
+    try:
+        emit("done", command[0], *execute(command))
+    except Exception as error:
+        emit("failed", command[0], name_of(error))
+
+
+async def answer_async(
+    command: list[str], execute: Callable[[list[str]], Awaitable[Iterable[object]]]
+) -> None:
+    """The same for a client of coroutines."""
+    try:
+        emit("done", command[0], *await execute(command))
+    except Exception as error:
+        emit("failed", command[0], name_of(error))
+
+
 def serve(execute: Callable[[list[str]], Iterable[object]]) -> None:
-    """Execute each command until `leave`; print `done` with what it gives, or `failed`."""
+    """Answer each command until `leave`."""
     commands = Commands()
     while (command := commands.wait()) != ["leave"]:
-        try:
-            emit("done", command[0], *execute(command))
-        except Exception as error:
-            emit("failed", command[0], name_of(error))
+        answer(command, execute)
 
 
 async def serve_async(execute: Callable[[list[str]], Awaitable[Iterable[object]]]) -> None:
     """The same for a client of coroutines."""
     commands = Commands()
     while (command := await asyncio.to_thread(commands.wait)) != ["leave"]:
-        try:
-            emit("done", command[0], *await execute(command))
-        except Exception as error:
-            emit("failed", command[0], name_of(error))
+        await answer_async(command, execute)
