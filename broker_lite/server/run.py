@@ -208,6 +208,8 @@ async def _live(
             site.orders.tell_ready(address)
             group.start_soon(_go_on, cluster, clock, coordinators)
             order = await _next_order(site, clock, cluster)
+            if site.bench is not None:
+                site.bench.release_disk()
             if order is Order.STOP:
                 await nodes.stop_all()
             group.cancel_scope.cancel()

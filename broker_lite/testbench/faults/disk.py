@@ -38,6 +38,7 @@ class _Call:
         path: of the file.
         size_bytes: of a write.
         entities: the topic and the partition.
+        cluster: of the life in which it is made.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class _Call:
         self.entities = Entities()
         self.entities.add_partitions([partition])
         self._partition = partition
-        self._cluster = cluster
+        self.cluster = cluster
 
     def __str__(self) -> str:  # type: ignore[explicit-override]
         topic, number = self._partition
@@ -59,7 +60,7 @@ class _Call:
     def node_id(self) -> int:
         """The broker that leads the partition, whose disk it is."""
         topic, number = self._partition
-        known = self._cluster.topics.get(topic)
+        known = self.cluster.topics.get(topic)
         if known is None or number >= known.partition_count:  # it was just deleted
             return _NO_NODE
         return known.partitions[number].leader
@@ -90,7 +91,8 @@ class Disk:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
         self._deciding = threading.Lock()
-        self._removal = threading.Condition()
+        # Told when fsyncs that are slow have to go on.
+        self._released = threading.Condition()
         # Files whose last write was cut off, with the error of the next one.
         self._full: dict[str, int] = {}
 
@@ -105,9 +107,9 @@ class Disk:
         self._cluster = cluster
 
     def end(self) -> None:
-        """Let go of a life that ends; from now on the disk works."""
+        """Let go of a life that ends; from now on the disk works, and slow fsyncs go on."""
         self._cluster = None
-        self._full.clear()
+        self.removed()
         self._put()
 
     def use(self, faults: Sequence[Fault]) -> None:
@@ -130,8 +132,8 @@ class Disk:
     def removed(self) -> None:
         """Note that rules were removed: fsyncs that are slow because of them go on."""
         self._full.clear()
-        with self._removal:
-            self._removal.notify_all()
+        with self._released:
+            self._released.notify_all()
 
     # -- for the log
 
@@ -159,18 +161,20 @@ class Disk:
             sync(fd)
             return
         if fault.rule.delay_ms is not None and not self._is_in_loop:
-            self._wait(fault)
+            self._wait(fault, call.cluster)
         number = fault.rule.disk_error
-        if number is not None:
+        if number is not None and self._cluster is call.cluster:
             raise _error(number, call)
         sync(fd)
 
-    def _wait(self, fault: Fault) -> None:
-        """Take as long as a rule says, or until it is removed."""
+    def _wait(self, fault: Fault, cluster: Cluster) -> None:
+        """Take as long as a rule says, or until it is removed or the life ends."""
         with self._deciding:
             delay_s = fault.schedule.delay_ms() / 1000
-        with self._removal:
-            self._removal.wait_for(lambda: fault.is_removed, delay_s)
+        with self._released:
+            self._released.wait_for(
+                lambda: fault.is_removed or self._cluster is not cluster, delay_s
+            )
 
     def _call(self, name: str, fd: int, size_bytes: int = 0) -> _Call | None:
         """Return what is known of a call; None if no rule is about such a file."""

@@ -209,6 +209,22 @@ def test_a_slow_fsync_ends_with_its_rule(disk: FaultyDisk) -> None:
     assert asyncio.run(run()).hits == 1
 
 
+@pytest.mark.parametrize("name", [None, "EIO"])
+def test_a_slow_fsync_ends_with_the_life(disk: FaultyDisk, name: str | None) -> None:
+    async def run() -> list[int]:
+        disk.faults.disk.begin(disk.bench.broker.cluster)
+        fault, file = disk.rule(disk="fsync", delay_ms=ENDLESS_MS, errno=name), disk.file()
+        errors: list[int] = []
+        thread = threading.Thread(target=lambda: errors.append(sync_error_of(file)))
+        thread.start()
+        await fault.wait(1, 10_000)
+        disk.faults.disk.end()
+        await asyncio.to_thread(thread.join, 10)
+        return errors
+
+    assert asyncio.run(run()) == [0]  # the disk of an end works
+
+
 def test_a_slow_fsync_is_done_after_its_time(disk: FaultyDisk) -> None:
     file = disk.file()
     fault = disk.rule(disk="fsync", delay_ms=1)

@@ -177,6 +177,27 @@ def test_the_end_of_a_rule_ends_its_slow_fsync(make: Callable[..., Broker]) -> N
     assert len(broker.records(TOPIC)) == 1
 
 
+@pytest.mark.parametrize("how", ["reset", "restart", "restore"])
+def test_neither_a_reset_nor_a_stop_waits_for_a_slow_fsync(
+    make: Callable[..., Broker], how: str
+) -> None:
+    broker = make(**DURABLE)
+    broker.snapshot("empty")
+    sender = Sender(broker)
+    ways: dict[str, Callable[[], object]] = {
+        "reset": lambda: broker.reset(keep_topics=True),
+        "restart": broker.restart,
+        "restore": lambda: broker.restore("empty"),
+    }
+    with broker.fault(disk="fsync", delay_ms=3_600_000, topic=TOPIC) as fault:
+        sender._producer.produce(TOPIC, b"one", partition=0)
+        sender._producer.poll(0)
+        fault.wait()
+        ways[how]()
+        broker.produce(TOPIC, "two")
+    assert broker.records(TOPIC)[-1].value == b"two"
+
+
 def test_offsets_cannot_be_committed_to_a_full_disk(make: Callable[..., Broker]) -> None:
     broker = make()
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g"})
