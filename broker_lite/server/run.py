@@ -203,6 +203,7 @@ async def _live(
                 order_of = site.orders.give
                 life = Life(cluster, coordinators, clock, nodes, replicas, order_of, address)
                 site.bench.begin(life)
+                await site.bench.start_script()
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)

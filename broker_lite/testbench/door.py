@@ -139,10 +139,17 @@ class Door:
         self._life = life
         if self._bench is not None:
             self._bench.begin(life)
-        if self._prepared is not None and self._bench is not None:
+
+    async def start_script(self) -> None:
+        """Start the script in the first life; its records are there when this returns.
+
+        Raises:
+            SettingsError: it cannot run here.
+        """
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and self._bench is not None:
             start = import_module("broker_lite.testbench.scripts.at_start")
-            self._keep(start.run(self._prepared, self._bench, self._made_control()))
-            self._prepared = None
+            self._keep(await start.run(prepared, self._bench, self._made_control()))
 
     def release_disk(self) -> None:
         """Let the disk work, as a life is about to end: nothing waits for a slow fsync then."""

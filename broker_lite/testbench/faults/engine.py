@@ -85,6 +85,14 @@ class Faults:
         Raises:
             ControlError: a rule is wrong, or there are too many.
         """
+        return self.put(self.make(rules))
+
+    def make(self, rules: Sequence[Rule]) -> list[Fault]:
+        """Check rules, and make faults of them, which are not in force yet.
+
+        Raises:
+            ControlError: a rule is wrong, or there are too many.
+        """
         if len(self._faults) + len(rules) > RULES_MAX:
             raise ControlError(400, f"there may be {RULES_MAX} rules", "rules")
         added: dict[str, Fault] = {}
@@ -97,9 +105,20 @@ class Faults:
             added[fault_id] = Fault(fault_id, rule, at, self._now_ms, self._waiting)
         for fault in added.values():
             fault.schedule.replay = self._replayed.get(fault.id)
-        self._faults.update(added)
-        self._settle()
         return list(added.values())
+
+    def put(self, made: list[Fault]) -> list[Fault]:
+        """Put faults in force; those that were made.
+
+        Raises:
+            ControlError: there is a rule of the same id by now.
+        """
+        for fault in made:
+            if fault.id in self._faults:
+                raise ControlError(409, f"there is a rule {fault.id!r} already", "rules")
+        self._faults.update({fault.id: fault for fault in made})
+        self._settle()
+        return made
 
     def _id_of(self, rule: Rule, added: Collection[str], at: str) -> str:
         if rule.id is not None:

@@ -26,15 +26,22 @@ def read(path: str, control: Control) -> Prepared:
     found = read_script_file(path)
     try:
         if is_record(found):
-            return prepared(msgspec.convert(found, Record), control.check)
-        return prepared(msgspec.convert(found, Script), control.check)
+            return prepared(msgspec.convert(found, Record, str_keys=True), control.check)
+        return prepared(msgspec.convert(found, Script, str_keys=True), control.check)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{path}: {error}") from None
     except ControlError as error:
         raise SettingsError(f"{path}: {error.at}: {error.text}") from None
 
 
-def run(script: Prepared, bench: "Bench", control: Control) -> "asyncio.Task[None]":
-    """Run a script; return the task that logs its outcome."""
-    started = bench.scripts.start(script, control.carry_out)
+async def run(script: Prepared, bench: "Bench", control: Control) -> "asyncio.Task[None]":
+    """Run a script; return the task that logs its outcome.
+
+    Raises:
+        SettingsError: it cannot run here.
+    """
+    try:
+        started = await bench.scripts.start(script, control.carry_out)
+    except ControlError as error:
+        raise SettingsError(f"the script: {error.at}: {error.text}") from None
     return asyncio.get_running_loop().create_task(started.tell_outcome())

@@ -76,6 +76,8 @@ class Script(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
         seed: the seeds of rules that have none are derived from it; made if it is left out.
         brokers: how many brokers it needs.
         topics: to be created, as NAME[:PARTITIONS[:CONFIG=VALUE,...]].
+        records: to be written before the rules are in force, as the lines of a seed file.
+        offsets: to be committed then: group, then topic, then partition, then offset.
         rules: put in force together.
         steps: carried out one after the other.
         expect: what has to happen; without it, every rule has to act.
@@ -85,6 +87,8 @@ class Script(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     seed: int | None = None
     brokers: int = 1
     topics: list[str] = []
+    records: list[dict[str, Any]] = []
+    offsets: dict[str, dict[str, dict[int, int]]] = {}
     rules: list[Rule] = []
     steps: list[Step] = []
     expect: Expectation = msgspec.field(default_factory=Expectation)

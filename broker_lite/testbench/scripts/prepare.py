@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from broker_lite.errors import SettingsError
+from broker_lite.seed.fields import FieldError, SeedRecord, make_record
 from broker_lite.seed.topic_spec import TopicSpec, parse_spec
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.engine import Decision, Faults
@@ -31,11 +32,13 @@ class Prepared(NamedTuple):
     Attributes:
         script: with its seed, and with an id and a seed for each rule.
         topics: that it needs.
+        records: that are written to them.
         decisions: of the run that is repeated; None for a run of its own.
     """
 
     script: Script
     topics: Sequence[TopicSpec]
+    records: Sequence[SeedRecord]
     decisions: Sequence[Decision] | None = None
 
 
@@ -81,7 +84,8 @@ def _prepared(script: Script, check: Check, new_seed: int) -> Prepared:
     for number, step in enumerate(script.steps):
         _check_step(step, by_id, check, f"steps[{number}]")
     _check_expected(script.expect, by_id)
-    return Prepared(msgspec.structs.replace(script, seed=seed, rules=rules), topics)
+    records = _records(script.records)
+    return Prepared(msgspec.structs.replace(script, seed=seed, rules=rules), topics, records)
 
 
 def _named(rules: Sequence[Rule]) -> list[Rule]:
@@ -120,6 +124,16 @@ def _topic(text: str, at: str) -> TopicSpec:
         return parse_spec(text, at)
     except SettingsError as error:
         raise ControlError(400, str(error).removeprefix(f"{at}: "), at) from None
+
+
+def _records(given: Sequence[dict[str, object]]) -> list[SeedRecord]:
+    records = []
+    for number, fields in enumerate(given):
+        try:
+            records.append(make_record(fields, number))
+        except FieldError as error:
+            raise ControlError(400, str(error), f"records[{number}]") from None
+    return records
 
 
 def _check_step(step: Step, rules: dict[str, Rule], check: Check, at: str) -> None:

@@ -21,6 +21,7 @@ from broker_lite.testbench.journal.match import Comparing, Comparison
 from broker_lite.testbench.journal.render import line
 from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.journal.waits import wait
+from broker_lite.testbench.scripts.fill import fill
 from broker_lite.testbench.scripts.form import Acted, Do, Record, StepState, When
 from broker_lite.testbench.scripts.outcome import Outcome, ScriptState, outcome_of
 from broker_lite.testbench.scripts.prepare import Prepared, body_of
@@ -50,7 +51,7 @@ class ScriptRun:
     """
 
     def __init__(self, run_id: str, prepared: Prepared, bench: "Bench", ask: Ask) -> None:
-        """Put the rules in force, create the topics, and begin with the steps.
+        """Check whether it can run here, and create the topics.
 
         Args:
             run_id: its id.
@@ -67,22 +68,28 @@ class ScriptRun:
         self._bench = bench
         self._ask = ask
         self._check_brokers()
-        self.faults = self._add_rules()
+        self.faults = self._make_rules()
         self._set_recording: Recording | None = None
-        try:
-            self._create_topics()
-        except ControlError:
-            self._remove_rules()
-            raise
+        self.steps = [
+            StepState(do=f"{step.do.method} {step.do.path}", state="pending")
+            for step in script.steps
+        ]
+        self._create_topics()
+
+    async def begin(self) -> None:
+        """Write its records, commit its offsets, put its rules in force, and begin with the steps.
+
+        Raises:
+            ControlError: something of this is refused; what was written is there.
+        """
+        bench = self._bench
+        await fill(bench.life, self._prepared.records, self._script.offsets)
+        bench.faults.put(self.faults)
         self._record()
         self._after = bench.journal.last
         self._asked_before = bench.faults.requests
         self._comparing = self._compare()
         self._started_s = monotonic()
-        self.steps = [
-            StepState(do=f"{step.do.method} {step.do.path}", state="pending")
-            for step in script.steps
-        ]
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     # -- the start
@@ -93,18 +100,18 @@ class ScriptRun:
             text = f"the script needs {self._script.brokers} brokers, and there are {brokers}"
             raise ControlError(409, text, "brokers")
 
-    def _add_rules(self) -> list[Fault]:
+    def _make_rules(self) -> list[Fault]:
         faults, decisions = self._bench.faults, self._prepared.decisions
         faults.replay(decisions or ())
         try:
-            added = faults.add(self._script.rules)
+            made = faults.make(self._script.rules)
         finally:
             faults.replay(())
         if decisions is not None:
-            for fault in added:
+            for fault in made:
                 if fault.schedule.replay is None:  # it never acted
                     fault.schedule.replay = ()
-        return added
+        return made
 
     def _create_topics(self) -> None:
         try:

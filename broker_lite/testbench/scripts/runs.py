@@ -29,7 +29,7 @@ class Scripts:
         self._runs: dict[str, ScriptRun] = {}
         self._started = 0
 
-    def start(self, script: Prepared, ask: Ask) -> ScriptRun:
+    async def start(self, script: Prepared, ask: Ask) -> ScriptRun:
         """Run a script from now on.
 
         Raises:
@@ -40,6 +40,11 @@ class Scripts:
         run = ScriptRun(f"s{self._started + 1}", script, self._bench, ask)
         self._started += 1
         self._runs[run.id] = run
+        try:
+            await run.begin()
+        except ControlError:
+            del self._runs[run.id]
+            raise
         return run
 
     def list(self) -> list[ScriptRun]:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.handler.table import APIS
+from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import api_name
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.scripts.before import Before
 from broker_lite.testbench.scripts.form import Expectation, Script
 from broker_lite.testbench.selectors import Selectors
 
@@ -17,7 +19,7 @@ _AROUND: Final = frozenset((3, 18))
 """Metadata and ApiVersions: clients send them when they please."""
 
 
-async def sketch(journal: Journal, topics: dict[str, int], after: int = 0) -> Script:
+async def sketch(journal: Journal, life: Life, after: int = 0, records: int = 0) -> Script:
     """Return a script that expects the recorded requests in their order.
 
     Equal requests in a row are one, and more of them may come. The session has to be one without
@@ -25,22 +27,28 @@ async def sketch(journal: Journal, topics: dict[str, int], after: int = 0) -> Sc
 
     Args:
         journal: where the session is recorded.
-        topics: of the cluster, with their numbers of partitions.
+        life: of the broker.
         after: the number of the entry after which the session begins.
+        records: at most so many records that were there before the session become part of the
+            script, together with the offsets that its groups had; 0 for neither.
 
     Raises:
-        ControlError: a rule acted on a request (409), or there are too many requests (409).
+        ControlError: a rule acted on a request (409), or there are too many requests or records
+            (409), or what was there before is not known (409).
     """
     expected: list[Selectors] = []
     others = set(_AROUND)
     used: set[str] = set()
     names, turns = journal.topic_names(), Turns()
+    before = Before(names)
     for entry in journal.entries(after):
         facts = EntryFacts(entry, names)
         if facts.acted:
             text = f"{entry.id} met rule {facts.acted[0]}: a sketch is of a session without faults"
             raise ControlError(409, text)
         used |= facts.entities.topics
+        if records:
+            before.note(facts)
         if entry.api_key not in _AROUND and entry.api_key in APIS:
             wanted = _selectors(facts)
             if expected and expected[-1] == wanted:
@@ -51,8 +59,13 @@ async def sketch(journal: Journal, topics: dict[str, int], after: int = 0) -> Sc
             text = f"there are more than {REQUESTS_MAX} requests; say after which one to begin"
             raise ControlError(409, text, "?after")
         await turns.next()
+    topics = life.cluster.topics
+    known = [name for name in sorted(used & topics.keys()) if not topics[name].is_internal]
+    found, offsets = await before.read(life, known, records) if records else ([], {})
     return Script(
-        topics=[f"{name}:{topics[name]}" for name in sorted(used & topics.keys())],
+        topics=[f"{name}:{topics[name].partition_count}" for name in known],
+        records=found,
+        offsets=offsets,
         expect=Expectation(requests=expected, others_ok=_names(sorted(others))),
     )
 

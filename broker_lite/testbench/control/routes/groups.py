@@ -10,6 +10,7 @@ from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.group_offsets import commit_offsets
 from broker_lite.testbench.group_views import (
     GroupSummary,
     GroupView,
@@ -22,10 +23,7 @@ from broker_lite.wire import messages
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-# the last version of OffsetCommit that names topics
-_COMMIT_BY_NAME: Final = 9
 _LEAVE_WITH_REASON: Final = 5
-_OFFSET_MAX: Final = 2**63 - 1
 
 State = Literal[
     "Empty",
@@ -161,54 +159,8 @@ async def set_offsets(call: Call) -> GroupView:
     """Commit offsets for a group without members: topic, then partition, then offset."""
     given, life, group_id = call.body, call.bench.life, call.path["group"]
     assert isinstance(given, dict)
-    service = life.coordinators.groups
-    service.topic.ensure()
-    group = group_of(life, group_id)
-    if group is not None and group.roster.members:
-        text = f"group {group_id} has {len(group.roster.members)} members; it has to be empty"
-        raise ControlError(_CONFLICT, text)
-    for topic, offsets in given.items():
-        _check_offsets(life, topic, offsets)
-    make = messages.OffsetCommitRequest
-    request = make(
-        group_id=group_id,
-        generation_id_or_member_epoch=-1,
-        topics=[
-            make.OffsetCommitRequestTopic(
-                name=topic,
-                partitions=[
-                    make.OffsetCommitRequestPartition(
-                        partition_index=index, committed_offset=offset, committed_leader_epoch=-1
-                    )
-                    for index, offset in offsets.items()
-                ],
-            )
-            for topic, offsets in given.items()
-        ],
-    )
-    caller = Caller(_COMMIT_BY_NAME, "", "", None)
-    answer = cast(
-        "messages.OffsetCommitResponse",
-        await service.ask(service.coordinator.commits.commit, group_id, request, caller),
-    )
-    for told in answer.topics:
-        for each in told.partitions:
-            if each.error_code:
-                text = f"{told.name}-{each.partition_index}: {ErrorCode(each.error_code).name}"
-                raise ControlError(_CONFLICT, text)
+    await commit_offsets(life, group_id, given)
     return view_of(life, group_id)
-
-
-def _check_offsets(life: Life, name: str, offsets: dict[int, int]) -> None:
-    topic = life.cluster.topics.get(name)
-    if topic is None:
-        raise ControlError(_NOT_FOUND, f"there is no topic {name!r}", name)
-    for index, offset in offsets.items():
-        if not 0 <= index < topic.partition_count:
-            has = f"topic {name} has {topic.partition_count} partitions, not {index}"
-            raise ControlError(_NOT_FOUND, has, f"{name}.{index}")
-        if not 0 <= offset <= _OFFSET_MAX:
-            raise ControlError(_BAD_REQUEST, f"{offset} is no offset", f"{name}.{index}")
 
 
 def _known(life: Life, group_id: str) -> GroupView:

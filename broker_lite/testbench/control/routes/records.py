@@ -5,12 +5,10 @@ from typing import Annotated, Final
 import msgspec
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.errors import SettingsError
 from broker_lite.handler.uncollected import uncollected
 from broker_lite.log.log import Log
 from broker_lite.seed.writer import SeedWriter
-from broker_lite.server.life import Life
 from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.control.routes.topics import find_topic
 from broker_lite.testbench.errors import ControlError
@@ -21,14 +19,12 @@ from broker_lite.testbench.record_lines import (
     parse_lines,
     read_lines,
 )
+from broker_lite.testbench.record_writing import RECORDS_AT_A_TIME, check_leaders, write_in_turns
 
 LINES: Final = "application/x-ndjson"
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
-_CONFLICT: Final = 409
 _RecordLimit = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-# Other tasks have their turn after so many records.
-_RECORDS_AT_A_TIME: Final = 500
 
 
 class RecordsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -108,7 +104,7 @@ async def write_records(call: Call) -> Written:
     """
     body, name, life = call.body, call.path["topic"], call.bench.life
     assert isinstance(body, bytes)
-    _check_leaders(life, name)
+    check_leaders(life, name)
     lines = BodyLines(body)
     writer = SeedWriter(life.cluster, life.clock, None, lambda why, at: lines.error(why, at))
     try:
@@ -116,13 +112,9 @@ async def write_records(call: Call) -> Written:
             records = []
             for record in parse_lines(lines, name):
                 records.append(record)
-                if len(records) % _RECORDS_AT_A_TIME == 0:
+                if len(records) % RECORDS_AT_A_TIME == 0:
                     await checkpoint()
-            for index, record in enumerate(records, 1):
-                writer.add(record)
-                if index % _RECORDS_AT_A_TIME == 0:
-                    await checkpoint()
-            writer.flush()
+            await write_in_turns(writer, records)
     except SettingsError as error:
         text, at = str(error), str(error).partition(":")[0]
         raise ControlError(_BAD_REQUEST, text, at) from error
@@ -132,14 +124,6 @@ async def write_records(call: Call) -> Written:
         for index in range(topic.partition_count)
     }
     return Written(records=writer.record_count, end_offsets=ends)
-
-
-def _check_leaders(life: Life, name: str) -> None:
-    topic = life.cluster.topics.get(name)
-    if topic is not None:
-        lacking = [at for at, each in enumerate(topic.partitions) if each.leader == NO_LEADER]
-        if lacking:
-            raise ControlError(_CONFLICT, f"topic {name}: nobody leads the partitions {lacking}")
 
 
 RESOURCES = (

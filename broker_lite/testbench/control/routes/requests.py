@@ -1,7 +1,7 @@
 """The journal: what clients asked, and what they were answered."""
 
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from broker_lite.testbench.journal.lint.run import lint
 from broker_lite.testbench.journal.match import Comparison, match
 from broker_lite.testbench.journal.reading import Detail, Summary
 from broker_lite.testbench.journal.waits import TIMEOUT_MS, wait
+from broker_lite.testbench.scripts.before import RECORDS_MAX
 from broker_lite.testbench.scripts.form import Script
 from broker_lite.testbench.scripts.sketch import sketch
 from broker_lite.testbench.selectors import Selectors
@@ -90,6 +91,18 @@ class Since(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """
 
     after: str | None = None
+
+
+class Session(Since, forbid_unknown_fields=True, kw_only=True):
+    """Which requests a script is made from, and with how many records.
+
+    Attributes:
+        after: the id of a request; left out for all that is kept.
+        records: at most so many records that were in the topics before, up to 10,000 and 512 KiB;
+            0 for a script without records and offsets.
+    """
+
+    records: Annotated[int, msgspec.Meta(ge=0, le=RECORDS_MAX)] = 0
 
 
 class RequestsSought(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -272,13 +285,15 @@ async def match_requests(call: Call) -> Comparison:
 
 
 async def sketch_script(call: Call) -> Script:
-    """Make a script that expects the recorded requests, from a session without faults."""
-    since = call.query
-    assert isinstance(since, Since)
-    topics = call.bench.life.cluster.topics.values()
-    counts = {each.name: each.partition_count for each in topics if not each.is_internal}
-    after = reading.number_of(since.after, "?after") or 0
-    return await sketch(call.bench.journal, counts, after)
+    """Make a script that expects the recorded requests, from a session without faults.
+
+    With `records`, a broker that runs the script stands in for this one: it begins with the records
+    and committed offsets that the session found.
+    """
+    asked, bench = call.query, call.bench
+    assert isinstance(asked, Session)
+    after = reading.number_of(asked.after, "?after") or 0
+    return await sketch(bench.journal, bench.life, after, asked.records)
 
 
 async def get_request(call: Call) -> Detail:
@@ -324,7 +339,7 @@ RESOURCES = (
         "POST", "/v1/requests/wait", wait_for_requests, answer=list[Summary], body=RequestsWanted
     ),
     Resource("POST", "/v1/requests/match", match_requests, answer=Comparison, body=Expected),
-    Resource("GET", "/v1/requests/script", sketch_script, answer=Script, query=Since),
+    Resource("GET", "/v1/requests/script", sketch_script, answer=Script, query=Session),
     Resource("GET", "/v1/requests/{id}", get_request, answer=Detail),
     Resource("GET", "/v1/requests/{id}/request", get_request_bytes, answer=Raw),
     Resource("GET", "/v1/requests/{id}/answer", get_answer_bytes, answer=Raw),

@@ -44,7 +44,8 @@ async def start_script(call: Call) -> ScriptState:
     else:
         assert isinstance(given, Script)
         ready = prepared(given, control.check)
-    return await call.bench.scripts.start(ready, control.carry_out).state()
+    run = await call.bench.scripts.start(ready, control.carry_out)
+    return await run.state()
 
 
 async def list_scripts(call: Call) -> list[ScriptState]:

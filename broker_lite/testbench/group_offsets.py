@@ -1,0 +1,78 @@
+"""Offsets that the test bench commits for a group."""
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from broker_lite.coordinator.effects import Caller
+from broker_lite.errors import ErrorCode
+from broker_lite.server.life import Life
+from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.group_views import group_of
+from broker_lite.wire import messages
+
+# the last version of OffsetCommit that names topics
+_COMMIT_BY_NAME: Final = 9
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+_OFFSET_MAX: Final = 2**63 - 1
+
+
+async def commit_offsets(life: Life, group_id: str, given: Mapping[str, Mapping[int, int]]) -> None:
+    """Commit offsets for a group without members, which is made if there is none.
+
+    Args:
+        life: of the broker.
+        group_id: the group.
+        given: topic, then partition, then offset.
+
+    Raises:
+        ControlError: the group has members, or a partition does not exist.
+    """
+    service = life.coordinators.groups
+    service.topic.ensure()
+    group = group_of(life, group_id)
+    if group is not None and group.roster.members:
+        text = f"group {group_id} has {len(group.roster.members)} members; it has to be empty"
+        raise ControlError(_CONFLICT, text)
+    for topic, offsets in given.items():
+        _check_offsets(life, topic, offsets)
+    make = messages.OffsetCommitRequest
+    request = make(
+        group_id=group_id,
+        generation_id_or_member_epoch=-1,
+        topics=[
+            make.OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[
+                    make.OffsetCommitRequestPartition(
+                        partition_index=index, committed_offset=offset, committed_leader_epoch=-1
+                    )
+                    for index, offset in offsets.items()
+                ],
+            )
+            for topic, offsets in given.items()
+        ],
+    )
+    caller = Caller(_COMMIT_BY_NAME, "", "", None)
+    answer = cast(
+        "messages.OffsetCommitResponse",
+        await service.ask(service.coordinator.commits.commit, group_id, request, caller),
+    )
+    for told in answer.topics:
+        for each in told.partitions:
+            if each.error_code:
+                text = f"{told.name}-{each.partition_index}: {ErrorCode(each.error_code).name}"
+                raise ControlError(_CONFLICT, text)
+
+
+def _check_offsets(life: Life, name: str, offsets: dict[int, int]) -> None:
+    topic = life.cluster.topics.get(name)
+    if topic is None:
+        raise ControlError(_NOT_FOUND, f"there is no topic {name!r}", name)
+    for index, offset in offsets.items():
+        if not 0 <= index < topic.partition_count:
+            has = f"topic {name} has {topic.partition_count} partitions, not {index}"
+            raise ControlError(_NOT_FOUND, has, f"{name}.{index}")
+        if not 0 <= offset <= _OFFSET_MAX:
+            raise ControlError(_BAD_REQUEST, f"{offset} is no offset", f"{name}.{index}")
