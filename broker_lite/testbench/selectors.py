@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
@@ -207,10 +208,9 @@ def api_keys(keys: Iterable[str | int] | None, at: str) -> frozenset[int] | None
     """
     if keys is None:
         return None
-    names = {name.removesuffix("Request").lower(): key for key, name in _requests().items()}
     found = set()
     for position, key in enumerate(keys):
-        number = _number(key, names)
+        number = _number(key)
         if number not in _requests():
             like = did_you_mean(str(key), [api_name(known) for known in _requests()])
             raise ControlError(400, f"there is no API {key!r}{like}", f"{at}[{position}]")
@@ -218,11 +218,16 @@ def api_keys(keys: Iterable[str | int] | None, at: str) -> frozenset[int] | None
     return frozenset(found)
 
 
-def _number(key: str | int, names: Mapping[str, int]) -> int | None:
+def _number(key: str | int) -> int | None:
     """Return the number of an API from its name, in any case, or from the number itself."""
     if isinstance(key, str) and not key.isdecimal():
-        return names.get(key.lower().removesuffix("request"))
+        return _by_name().get(key.lower().removesuffix("request"))
     return int(key)
+
+
+@cache
+def _by_name() -> Mapping[str, int]:
+    return {name.removesuffix("Request").lower(): key for key, name in _requests().items()}
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

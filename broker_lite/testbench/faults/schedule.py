@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Container
+from functools import cached_property
 
 from broker_lite.testbench.faults.rules import Lognormal, Rule
 
@@ -29,10 +30,6 @@ class Schedule:
         self.seen = 0
         self.hits = 0
         self.seed = random.getrandbits(32) if rule.seed is None else rule.seed
-        self._random = random.Random(self.seed)  # noqa: S311
-        delay = rule.delay_ms
-        own = delay.seed if isinstance(delay, Lognormal) else None
-        self._delays = random.Random(self.seed if own is None else own)  # noqa: S311
         self.replay: Container[int] | None = None
         self._ends_ms: float | None = None
 
@@ -48,6 +45,18 @@ class Schedule:
         """True if the rule will not act any more."""
         is_spent = 0 <= self._count <= self.hits
         return is_spent or (self._ends_ms is not None and self._now_ms() >= self._ends_ms)
+
+    @cached_property
+    def _random(self) -> random.Random:
+        """Decides by chance; made when it is first needed, because that takes some time."""
+        return random.Random(self.seed)  # noqa: S311
+
+    @cached_property
+    def _delays(self) -> random.Random:
+        """The same for delays."""
+        delay = self._rule.delay_ms
+        own = delay.seed if isinstance(delay, Lognormal) else None
+        return random.Random(self.seed if own is None else own)  # noqa: S311
 
     def begin(self) -> None:
         """Let the time of the rule run, if it has one."""
