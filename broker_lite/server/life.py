@@ -56,6 +56,16 @@ class Bench(Protocol):
     def begin(self, life: Life) -> None:
         """Take part in a life, whose clients are accepted now."""
 
+    async def start_script(self) -> None:
+        """Start its script in the first life.
+
+        Raises:
+            SettingsError: the script cannot run here.
+        """
+
+    def release_disk(self) -> None:
+        """Let the disk work, as a life is about to end."""
+
     def end(self) -> None:
         """Let go of a life that ends."""
 

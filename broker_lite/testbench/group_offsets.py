@@ -66,7 +66,7 @@ async def commit_offsets(life: Life, group_id: str, given: Mapping[str, Mapping[
                 raise ControlError(_CONFLICT, text)
 
 
-def _check_offsets(life: Life, name: str, offsets: dict[int, int]) -> None:
+def _check_offsets(life: Life, name: str, offsets: Mapping[int, int]) -> None:
     topic = life.cluster.topics.get(name)
     if topic is None:
         raise ControlError(_NOT_FOUND, f"there is no topic {name!r}", name)
