@@ -49,19 +49,15 @@ def _ask(url: str, method: str, path: str, body: object) -> None:
         answer.read()
 
 
-def _url(broker: BrokerProcess) -> str:
-    return broker.log.partition("control API at ")[2].partition("\n")[0]
-
-
 def _run(case: Case, scale: float, rounds: int, folder: Path) -> None:
     with ExitStack() as brokers:
         targets = []
         for number, (name, asked) in enumerate(_MODES.items()):
             arguments = () if name == _ABSENT else ("--control", "127.0.0.1:0")
-            data_dir = folder / str(number)
+            data_dir = folder / f"{case.name} {number}"
             broker = brokers.enter_context(BrokerProcess(data_dir, arguments=arguments))
             if asked is not None:
-                _ask(_url(broker), *asked)
+                _ask(broker.control_url, *asked)
             targets.append(Target(name, broker.port, broker.pid, broker.data_dir))
         found = run_case(case, targets, scale, rounds, folder)
     base = 0.0
@@ -71,7 +67,7 @@ def _run(case: Case, scale: float, rounds: int, folder: Path) -> None:
         base = base or cost
         print(f"{case.name:16} | {target.name:16} | {cost:8.4g} {unit:6} | {cost / base:.3f}")
     for number in range(len(_MODES)):
-        shutil.rmtree(folder / str(number))
+        shutil.rmtree(folder / f"{case.name} {number}")
 
 
 def _first_request(folder: Path) -> None:
@@ -82,7 +78,7 @@ def _first_request(folder: Path) -> None:
         took_ms = []
         for _ in range(5):
             began = time.perf_counter()
-            _ask(_url(broker), "PUT", "/v1/requests/recording", {"recording": "off"})
+            _ask(broker.control_url, "PUT", "/v1/requests/recording", {"recording": "off"})
             took_ms.append((time.perf_counter() - began) * 1000)
         grown = resident_bytes(broker.pid) - before
     print(f"first request {took_ms[0]:.0f} ms, the next ones {min(took_ms[1:]):.1f} ms")
