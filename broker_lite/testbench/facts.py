@@ -16,6 +16,7 @@ from broker_lite.wire.schema import Field, catalog_by_api
 from broker_lite.wire.structs import Struct
 
 _FETCH: Final = 1
+_METADATA: Final = 3
 _ABOUT_ALL_PARTITIONS: Final = frozenset((3, 75))  # Metadata, DescribeTopicPartitions
 _TOPIC: Final = "topicName"
 _GROUP: Final = "groupId"
@@ -139,7 +140,15 @@ class Facts:
         return "" if topic is None else topic.name
 
     def _add_partitions_of_topics(self, found: "Entities") -> None:
-        """Add all partitions of the topics that a request for metadata names."""
+        """Add all partitions of the topics that a request for metadata names.
+
+        A request that names none is about all topics; but Metadata from version 1 on asks for all
+        with null, and for none with an empty list.
+        """
+        topics = getattr(self.body, "topics", None)
+        is_list = self.request.api_key == _METADATA and self.request.api_version > 0
+        if topics is None if is_list else not topics:
+            found.topics.update(self.context.cluster.topics)
         found.topics.update(filter(None, map(self.topic_name, found.topic_ids)))
         for name in found.topics:
             topic = self.context.cluster.topics.get(name)

@@ -209,3 +209,27 @@ def test_a_version_without_an_error_is_served(bench: FaultyBroker) -> None:
     assert fault.state().reasons == ["Metadata: version 9 of the answer has no error of the whole"]
     assert bench.call("Metadata", 13, topics=None).error_code == ErrorCode.REBOOTSTRAP_REQUIRED
     assert fault.hits == 1
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "topics"),
+    [("Metadata", 0, []), ("Metadata", 12, None), ("DescribeTopicPartitions", 0, [])],
+)
+def test_a_request_about_all_topics_names_each(
+    bench: FaultyBroker, api: str, version: int, topics: list[Any] | None
+) -> None:
+    bench.topic("orders")
+    bench.topic("paid")
+    fault = bench.rule(keys=[api], topic="orders", error="LEADER_NOT_AVAILABLE")
+    found = {each.name: each.error_code for each in bench.call(api, version, topics=topics).topics}
+    assert {name for name, code in found.items() if code} == {"orders"}
+    assert found["orders"] == ErrorCode.LEADER_NOT_AVAILABLE
+    assert found["paid"] == 0
+    assert fault.hits == 1
+
+
+def test_a_metadata_request_about_no_topic_names_none(bench: FaultyBroker) -> None:
+    bench.topic("orders")
+    fault = bench.rule(keys=["Metadata"], topic="orders", error="LEADER_NOT_AVAILABLE")
+    assert bench.call("Metadata", 12, topics=[]).topics == []
+    assert fault.hits == 0
