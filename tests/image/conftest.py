@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import docker
 
-SETUP_TIMEOUT_S = 1800
+SETUP_TIMEOUT_S = 1200
 
 
 class Figure(NamedTuple):
