@@ -8,6 +8,7 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
+from broker_lite.errors import KafkaStorageError
 from broker_lite.handler.topics.create_topics import make_logs
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.server.life import Life
@@ -56,8 +57,8 @@ class TopicSummary(msgspec.Struct, kw_only=True):
     configs: dict[str, str]
 
 
-class PartitionOffsets(msgspec.Struct, kw_only=True):
-    """How far a partition goes.
+class PartitionOffsets(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """How far a partition goes; all numbers but the first two are -1 if its log cannot be read.
 
     Attributes:
         partition: its number.
@@ -67,6 +68,7 @@ class PartitionOffsets(msgspec.Struct, kw_only=True):
         high_watermark: consumers see what is below it.
         last_stable_offset: consumers of committed records see what is below it.
         size_bytes: of all its segments.
+        error: why its log cannot be read; left out if it can.
     """
 
     partition: int
@@ -76,6 +78,7 @@ class PartitionOffsets(msgspec.Struct, kw_only=True):
     high_watermark: int
     last_stable_offset: int
     size_bytes: int
+    error: str = ""
 
 
 class TopicView(TopicSummary, kw_only=True):
@@ -219,21 +222,33 @@ def _view(topic: Topic, offsets: list[PartitionOffsets]) -> TopicView:
 
 
 def _offsets(life: Life, topic: Topic, indexes: Iterable[int]) -> list[PartitionOffsets]:
-    found = []
-    for index in indexes:
+    return [_offsets_of(life, topic, index) for index in indexes]
+
+
+def _offsets_of(life: Life, topic: Topic, index: int) -> PartitionOffsets:
+    leader = topic.partitions[index].leader
+    try:
         log = life.cluster.log(topic.name, index)
-        found.append(
-            PartitionOffsets(
-                partition=index,
-                leader=topic.partitions[index].leader,
-                start=log.log_start_offset,
-                end=log.log_end_offset,
-                high_watermark=log.high_watermark,
-                last_stable_offset=log.last_stable_offset,
-                size_bytes=log.segments.size_bytes,
-            )
+    except KafkaStorageError as error:
+        return PartitionOffsets(
+            partition=index,
+            leader=leader,
+            start=-1,
+            end=-1,
+            high_watermark=-1,
+            last_stable_offset=-1,
+            size_bytes=-1,
+            error=str(error),
         )
-    return found
+    return PartitionOffsets(
+        partition=index,
+        leader=leader,
+        start=log.log_start_offset,
+        end=log.log_end_offset,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        size_bytes=log.segments.size_bytes,
+    )
 
 
 RESOURCES = (

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.errors import ClientError
 from broker_lite.testing import Broker, BrokerFailed
 
 
@@ -128,3 +129,16 @@ def test_what_a_wait_wants(broker: Broker, wanted: dict[str, int], is_met: bool)
     with pytest.raises(BrokerFailed) as caught:
         broker.control("POST", "/v1/topics/t/wait", {**wanted, "timeout_ms": 1})
     assert 'after 1 ms; there is {"name": "t"' in str(caught.value)
+
+
+def test_a_partition_that_is_offline_is_told_among_the_others() -> None:
+    with Broker({"log.flush.interval.messages": 1}, topics=["t:2"]) as broker:
+        broker.produce("t", "a", partition=1)
+        with broker.fault(disk="fsync", topic="t", partitions=[0]), pytest.raises(ClientError):
+            broker.produce("t", "b", partition=0)
+        gone, there = asked(broker, "GET", "/v1/topics/t")["offsets"]
+        assert (gone["partition"], gone["end"], gone["high_watermark"]) == (0, -1, -1)
+        assert "offline" in gone["error"]
+        assert (there["end"], "error" in there) == (1, False)
+        wanted = {"partition": 1, "records": 1, "timeout_ms": 1000}
+        assert asked(broker, "POST", "/v1/topics/t/wait", wanted)["offsets"][0]["end"] == 1
