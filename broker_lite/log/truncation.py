@@ -66,6 +66,8 @@ def size_below(log: Log, offset: int) -> int:
         KafkaStorageError: a file cannot be read.
     """
     segments = log.segments
+    if offset >= log.log_end_offset:
+        return segments.size_bytes  # of an empty log there is no file yet
     last = segments.holding(offset)
     try:
         found = last.find(offset)

@@ -123,7 +123,7 @@ def placement(topic: str, partitions: Collection[Mapping[str, Plain]]) -> Plain:
             f"{len(row['replica_nodes'])} replicas",
             f"{len(set(row['replica_nodes']))} brokers",
             f"{len(row['isr_nodes'])} in sync",
-            "led by the first" if row["replica_nodes"][:1] == [row["leader_id"]] else "led",
+            _leader_of(row),
         )
         for row in partitions
     )
@@ -131,3 +131,12 @@ def placement(topic: str, partitions: Collection[Mapping[str, Plain]]) -> Plain:
         "leaders": sorted(leaders.values()) if is_one_stripe else "any",
         "shapes": {repr(shape): count for shape, count in shapes.items()},
     }
+
+
+def _leader_of(row: Mapping[str, Plain]) -> str:
+    """Whether the first replica leads; without a broker that depends on where it was placed."""
+    replicas, in_sync = row["replica_nodes"], row["isr_nodes"]
+    assert isinstance(replicas, list)
+    assert isinstance(in_sync, list)
+    is_first = len(in_sync) == len(replicas) and replicas[:1] == [row["leader_id"]]
+    return "led by the first" if is_first else "led"

@@ -375,3 +375,11 @@ def test_c52_several_cuts(tmp_path: Path) -> None:
     assert offsets(manager.get("t", 0)) == [0, 2, 4]
     manager.close()
     assert opened(tmp_path).was_clean
+
+
+def test_p141_a_log_without_a_file_has_no_bytes(tmp_path: Path) -> None:
+    manager = manager_of(tmp_path)
+    log = manager.get("t", 0)
+    assert not [*(tmp_path / "t-0").glob("*.log")]
+    assert size_below(log, 0) == 0
+    manager.close()
