@@ -11,10 +11,10 @@ from broker_lite.testbench.bounds import JSON_BYTES_MAX
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.topic_names import Names
+from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.record_lines import Wanted, read_lines
 from broker_lite.wire.structs import Struct
 
-RECORDS_MAX: Final = 10_000
 RECORD_BYTES_MAX: Final = JSON_BYTES_MAX // 2
 """The script has to be smaller than what may be posted."""
 _PRODUCE: Final = 0
@@ -100,14 +100,20 @@ class Before:
         """
         records: list[dict[str, Any]] = []
         offsets: dict[Partition, list[int]] = {}
-        size_bytes = 0
+        size_bytes, turns = 0, Turns()
         for name in topics:
             for index in range(life.cluster.topics[name].partition_count):
-                lines = await self._lines(life, (name, index), limit - len(records) + 1)
-                size_bytes += sum(map(len, lines))
-                found = [msgspec.json.decode(each, type=dict[str, Any]) for each in lines]
-                offsets[name, index] = [each.pop("offset") for each in found]
-                records += found
+                there: list[int] = []
+                for line in await self._lines(life, (name, index), limit - len(records) + 1):
+                    record = msgspec.json.decode(line, type=dict[str, Any])
+                    offset = record.pop("offset")
+                    if offset >= self._written.get((name, index), offset + 1):
+                        break
+                    there.append(offset)
+                    records.append(record)
+                    size_bytes += len(line)
+                    await turns.next()
+                offsets[name, index] = there
                 if len(records) > limit:
                     raise _error(f"the topics had more than {limit} records before the session")
                 if size_bytes > RECORD_BYTES_MAX:
@@ -116,14 +122,10 @@ class Before:
         return records, dict(self._moved(offsets))
 
     async def _lines(self, life: Life, partition: Partition, limit: int) -> list[bytes]:
-        """Read the records of a partition from before the session."""
+        """Read a partition, which may have records of the session at its end."""
         log = life.cluster.log(*partition)
-        end = self._written.get(partition, log.high_watermark)
-        if end <= log.log_start_offset:
-            return []
         wanted = Wanted(log.log_start_offset, limit, committed=True, with_offsets=True)
-        lines = await read_lines(log, wanted)
-        return [each for each in lines if msgspec.json.decode(each)["offset"] < end]
+        return await read_lines(log, wanted)
 
     def _moved(
         self, offsets: Mapping[Partition, list[int]]

@@ -9,6 +9,7 @@ from broker_lite.seed.writer import SeedWriter
 from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_offsets import commit_offsets
+from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.record_writing import check_leaders, write_in_turns
 
 Offsets = Mapping[str, Mapping[str, Mapping[int, int]]]
@@ -31,7 +32,9 @@ async def fill(life: Life, records: Sequence[SeedRecord], offsets: Offsets) -> N
         except SettingsError as error:
             at, _, text = str(error).partition(": ")
             raise ControlError(400, text, at) from None
+    turns = Turns()
     for group_id, given in offsets.items():
+        await turns.next()
         try:
             await commit_offsets(life, group_id, given)
         except ControlError as error:

@@ -20,6 +20,8 @@ Check = Callable[[str, str, bytes], None]
 
 STEPS_MAX: Final = 1000
 EXPECTED_MAX: Final = 10_000
+RECORDS_MAX: Final = 10_000
+GROUPS_MAX: Final = 1000
 DECISIONS_MAX: Final = 100_000
 _SEED_BYTES: Final = 4
 _COUNT_MAX: Final = 10_000
@@ -84,6 +86,8 @@ def _prepared(script: Script, check: Check, new_seed: int) -> Prepared:
     for number, step in enumerate(script.steps):
         _check_step(step, by_id, check, f"steps[{number}]")
     _check_expected(script.expect, by_id)
+    _bounded(script.records, RECORDS_MAX, "records")
+    _bounded(script.offsets, GROUPS_MAX, "offsets")
     records = _records(script.records)
     return Prepared(msgspec.structs.replace(script, seed=seed, rules=rules), topics, records)
 
@@ -199,6 +203,6 @@ def _known(rule_id: str, rules: Collection[str | None], at: str) -> None:
         raise ControlError(400, f"there is no rule {rule_id!r} in this script{like}", at)
 
 
-def _bounded(items: Sequence[object], most: int, at: str) -> None:
+def _bounded(items: Collection[object], most: int, at: str) -> None:
     if len(items) > most:
         raise ControlError(400, f"there may be {most}", at)

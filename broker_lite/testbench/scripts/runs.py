@@ -39,12 +39,8 @@ class Scripts:
             raise ControlError(409, f"there may be {RUNS_MAX} scripts: delete some")
         run = ScriptRun(f"s{self._started + 1}", script, self._bench, ask)
         self._started += 1
-        self._runs[run.id] = run
-        try:
-            await run.begin()
-        except ControlError:
-            del self._runs[run.id]
-            raise
+        await run.begin()
+        self._runs[run.id] = run  # only now can it be asked and ended
         return run
 
     def list(self) -> list[ScriptRun]:

@@ -10,6 +10,7 @@ from broker_lite.testing import Broker, BrokerFailed
 from tests.testbench.scripts.test_run import start, wait
 
 TIMEOUT_S = 30
+ONCE = {"OffsetFetch", "OffsetCommit", "LeaveGroup"}
 pytestmark = pytest.mark.client
 
 
@@ -62,6 +63,14 @@ def test_another_broker_stands_in(broker: Broker) -> None:
     assert (bills[0], len(bills)) == ("old", 21)  # none of the session's own
     assert len(made["records"]) == 26 + 21
     assert made["offsets"] == {"billing": {"orders": {"0": 10, "1": 10}}}
+    # a client sends heartbeats and fetches when it pleases, but these in this order
+    own = [each for each in made["expect"]["requests"] if each["keys"][0] in ONCE]
+    assert [each["keys"] for each in own[-3:]] == [
+        ["OffsetFetch"],
+        ["OffsetCommit"],
+        ["LeaveGroup"],
+    ]
+    made["expect"] = {"requests": own, "others_ok": None}
     with Broker() as other:
         script = start(other, **made)
         assert bill(other, 6) == wanted

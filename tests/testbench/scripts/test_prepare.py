@@ -110,3 +110,16 @@ def test_a_record_has_decisions() -> None:
     with pytest.raises(ControlError) as caught:
         prepare(msgspec.convert(wrong, Record), check, 7)
     assert caught.value.at == "script.rules[0]"
+
+
+def test_a_script_has_a_bound_of_records() -> None:
+    with pytest.raises(ControlError, match="there may be 10000") as caught:
+        prepare(Script(records=[{"topic": "t"}] * 10_001), lambda *_: None, 1)
+    assert caught.value.at == "records"
+
+
+def test_a_script_has_a_bound_of_groups() -> None:
+    offsets = {f"g{number}": {"t": {0: 1}} for number in range(1001)}
+    with pytest.raises(ControlError, match="there may be 1000") as caught:
+        prepare(Script(offsets=offsets), lambda *_: None, 1)
+    assert caught.value.at == "offsets"

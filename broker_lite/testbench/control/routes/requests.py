@@ -16,8 +16,8 @@ from broker_lite.testbench.journal.lint.run import lint
 from broker_lite.testbench.journal.match import Comparison, match
 from broker_lite.testbench.journal.reading import Detail, Summary
 from broker_lite.testbench.journal.waits import TIMEOUT_MS, wait
-from broker_lite.testbench.scripts.before import RECORDS_MAX
 from broker_lite.testbench.scripts.form import Script
+from broker_lite.testbench.scripts.prepare import RECORDS_MAX
 from broker_lite.testbench.scripts.sketch import sketch
 from broker_lite.testbench.selectors import Selectors
 
