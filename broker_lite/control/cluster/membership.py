@@ -181,15 +181,19 @@ class Membership:
     def prepare_return(self, node_id: int, *, was_killed: bool) -> None:
         """Take a broker out that is about to register anew, as if its session had ended.
 
+        A broker that was unregistered counts as killed: nobody knows any more how it had ended.
+
         Args:
             node_id: of the broker.
             was_killed: whether it ended without a shutdown.
 
         Raises:
             KafkaStorageError: not written.
+
+        See: C-25 (ClusterControlManager.registerBroker).
         """
         self.fence(node_id)
-        if was_killed:
+        if was_killed or node_id not in self._brokers.by_id:
             self._controller.lose(node_id)
 
     def next_deadline_ms(self) -> int | None:

@@ -232,3 +232,21 @@ def test_a_leader_that_was_chosen_is_that_of_the_log(open_cluster: OpenCluster) 
     terms = cluster.controller.terms(topic, Election.PREFERRED)
     cluster.controller.alter(topic, 0, change(topic.partitions[0], terms))
     assert (log.leader_id, log.leader_epoch) == (1, 2)
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True], ids=["known", "unregistered"])
+def test_c25_who_was_unregistered_comes_back_as_one_that_was_not_shut_down(
+    open_cluster: OpenCluster, is_forgotten: bool
+) -> None:
+    """Otherwise a clean stop leaves it eligible, also when it is no replica any more."""
+    cluster = started(open_cluster, min_insync_replicas="2")
+    with_topic(cluster, [[1, 3]])
+    cluster.membership.shut_down(3)
+    cluster.membership.has_shut_down(3)
+    if is_forgotten:
+        cluster.controller.unregister(3)
+    assert cluster.topics["t"].partitions[0].eligible == (3,)
+    cluster.membership.prepare_return(3, was_killed=False)
+    cluster.register(3, [Endpoint("PLAINTEXT", "h", 9093)])
+    after = cluster.topics["t"].partitions[0]
+    assert (after.isr, after.eligible) == ((1,), () if is_forgotten else (3,))
