@@ -74,7 +74,11 @@ PROGRAMS: Final[Mapping[str, Sequence[Step]]] = printed(
 
 
 class Program:
-    """One program in a folder of its own, for the broker at one address."""
+    """One program in a folder of its own, for the broker at one address.
+
+    Attributes:
+        environment: the variables of its commands.
+    """
 
     def __init__(
         self, steps: Sequence[Step], folder: Path, address: str, printed: str = PRINTED_ADDRESS
@@ -91,7 +95,7 @@ class Program:
         self._folder = folder
         self._address = address
         self._printed = printed
-        self._environment = _environment()
+        self.environment = _environment()
 
     def prepare(self) -> None:
         """Do every step but the last."""
@@ -117,7 +121,7 @@ class Program:
         done = subprocess.run(
             ["sh", "-euc", text],
             cwd=self._folder,
-            env=self._environment,
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
