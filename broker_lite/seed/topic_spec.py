@@ -1,4 +1,4 @@
-"""Parses topics in the form `NAME[:PARTITIONS[:CONFIG=VALUE,...]]`.
+"""Reads and writes topics in the form `NAME[:PARTITIONS[:CONFIG=VALUE,...]]`.
 
 Without PARTITIONS, or if it is empty, the broker's default is used. A value with commas goes in
 brackets: `orders:3:cleanup.policy=[compact,delete],segment.ms=60000`. The broker checks names,
@@ -6,7 +6,7 @@ numbers and configs, so this module does not.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
@@ -59,6 +59,16 @@ def parse_spec(text: str, origin: str) -> TopicSpec:
         partition_count = _parse_count(text, count, origin)
     pairs = tuple(_parse_configs(text, configs, origin))
     return TopicSpec(NewTopic(name, partition_count, configs=pairs), origin)
+
+
+def spec_text(name: str, partition_count: int, configs: Mapping[str, str]) -> str:
+    """Write a topic so that parse_spec() reads the same."""
+    pairs = (f"{key}={_value_text(value)}" for key, value in sorted(configs.items()))
+    return ":".join([name, str(partition_count), *([",".join(pairs)] if configs else [])])
+
+
+def _value_text(value: str) -> str:
+    return f"[{value}]" if "," in value or value.startswith("[") else value
 
 
 def _parse_count(text: str, count: str, origin: str) -> int:

@@ -2,7 +2,13 @@ import pytest
 
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import SettingsError
-from broker_lite.seed.topic_spec import TopicSpec, parse_spec, parse_spec_lines, parse_specs
+from broker_lite.seed.topic_spec import (
+    TopicSpec,
+    parse_spec,
+    parse_spec_lines,
+    parse_specs,
+    spec_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,20 @@ def test_a_line_each() -> None:
         ("a", "topics.txt:2"),
         ("b", "topics.txt:4"),
     ]
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [
+        {},
+        {"segment.ms": "60000"},
+        {"cleanup.policy": "compact,delete", "segment.ms": "1", "a": "", "b": "x=y:z"},
+        {"a": "[x]", "b": "[x,y]", "c": "[x", "d": "x]"},
+    ],
+    ids=lambda configs: ",".join(configs) or "none",
+)
+def test_a_written_topic_is_read_as_it_was(configs: dict[str, str]) -> None:
+    text = spec_text("orders", 3, configs)
+    assert parse_spec(text, "").topic == NewTopic(
+        "orders", 3, configs=tuple(sorted(configs.items()))
+    )

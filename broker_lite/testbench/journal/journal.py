@@ -19,7 +19,7 @@ from broker_lite.handler.context import (
     WireAnswer,
 )
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.facts import Facts, api_name
+from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.journal.entry import (
     ANSWERED,
     BY_FAULT,
@@ -40,6 +40,7 @@ from broker_lite.testbench.journal.keeping import (
     session_of,
 )
 from broker_lite.testbench.journal.topic_names import TopicNames
+from broker_lite.testbench.selectors import api_keys
 from broker_lite.wire.schema import catalog_by_api
 
 Watcher = Callable[[Entry], object]
@@ -97,7 +98,7 @@ class Journal:
             raise ControlError(400, f"keep is not between 1 and {KEEP_MAX}", "keep")
         if recording.keep_bytes < _KEEP_BYTES_MIN:
             raise ControlError(400, f"keep_bytes is below {_KEEP_BYTES_MIN}", "keep_bytes")
-        keys_of(recording)
+        _keys(recording)
         self.recording = recording
         self._keep, self._keep_bytes = recording.keep, recording.keep_bytes
         whole = recording.recording == "bodies"
@@ -108,7 +109,7 @@ class Journal:
 
     def wanted_keys(self) -> frozenset[int]:
         """Return the keys of the APIs that are recorded: those that need the journal's hook."""
-        return frozenset() if self.recording.recording == "off" else keys_of(self.recording)
+        return frozenset() if self.recording.recording == "off" else _keys(self.recording)
 
     def clear(self) -> None:
         """Forget all entries; numbers go on."""
@@ -298,23 +299,10 @@ class Journal:
             self.dropped += 1
 
 
-def keys_of(recording: Recording) -> frozenset[int]:
-    """Return the API keys that a recording is about.
-
-    Raises:
-        ControlError: there is no such API.
-    """
-    known = catalog_by_api("protocol", "request")
-    if recording.keys is None:
-        return frozenset(known)
-    by_name = {api_name(key).lower(): key for key in known}
-    found = set()
-    for position, key in enumerate(recording.keys):
-        number = by_name.get(key.lower()) if isinstance(key, str) else key
-        if number is None or number not in known:
-            raise ControlError(400, f"there is no API {key!r}", f"keys[{position}]")
-        found.add(number)
-    return frozenset(found)
+def _keys(recording: Recording) -> frozenset[int]:
+    """Return the numbers of the APIs that a recording is about; ControlError if one is none."""
+    keys = api_keys(recording.keys, "keys")
+    return frozenset(catalog_by_api("protocol", "request")) if keys is None else keys
 
 
 def _how(error: BaseException) -> str:

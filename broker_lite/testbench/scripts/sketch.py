@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.handler.table import APIS
+from broker_lite.seed.topic_spec import spec_text
 from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import api_name
@@ -63,7 +64,9 @@ async def sketch(journal: Journal, life: Life, after: int = 0, records: int = 0)
     known = [name for name in sorted(used & topics.keys()) if not topics[name].is_internal]
     found, offsets = await before.read(life, known, records) if records else ([], {})
     return Script(
-        topics=[f"{name}:{topics[name].partition_count}" for name in known],
+        topics=[
+            spec_text(name, topics[name].partition_count, topics[name].overrides) for name in known
+        ],
         records=found,
         offsets=offsets,
         expect=Expectation(requests=expected, others_ok=_names(sorted(others))),

@@ -43,3 +43,20 @@ def test_a_session_with_faults_is_refused(broker: Broker) -> None:
     journal: Any = broker.control("GET", "/v1/requests/recording")
     made: Any = broker.control("GET", f"/v1/requests/script?after={journal['last']}")
     assert made == {"expect": {"others_ok": ["Metadata", "ApiVersions"]}}
+
+
+def test_topics_keep_their_configs(broker: Broker) -> None:
+    """A stand-in validates and compacts as the broker of the session did."""
+    configs = {"cleanup.policy": "compact,delete", "max.message.bytes": "2000"}
+    broker.create_topic("small", partitions=2, configs=configs)
+    broker.control("PUT", "/v1/requests/recording", {"recording": "headers"})
+    journal: Any = broker.control("GET", "/v1/requests/recording")
+    broker.produce("small", "a", key="k")
+    made: Any = broker.control("GET", f"/v1/requests/script?after={journal['last']}")
+    assert made["topics"] == ["small:2:cleanup.policy=[compact,delete],max.message.bytes=2000"]
+    before: Any = broker.control("GET", "/v1/topics/small")
+    broker.control("DELETE", "/v1/topics/small")
+    start(broker, topics=made["topics"], expect={"requests": []})
+    assert configs.items() <= before["configs"].items()
+    after: Any = broker.control("GET", "/v1/topics/small")
+    assert after["configs"] == before["configs"]

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from broker_lite.testbench.journal.entry_facts import EntryFacts
-from broker_lite.testbench.journal.lint.finding import About, Finding, Rates, Seen
+from broker_lite.testbench.journal.lint.finding import About, CountingRule, Finding, Rates
 from broker_lite.testbench.journal.render import client
 from broker_lite.wire.schema import catalog, catalog_by_api, parse
 
@@ -23,30 +23,23 @@ _API_VERSIONS: Final = 18
 _SASL: Final = frozenset((17, 36))
 
 
-class Connections:
-    """Clients that open a connection for each piece of work.
+class Connections(CountingRule):
+    """Clients that open a connection for each piece of work."""
 
-    Attributes:
-        keys: see Rule.
-    """
-
-    keys: frozenset[int] | None = None
+    about = About(
+        rule="connection-storm",
+        severity="warning",
+        what=f"Connections were opened faster than {CONNECTION_TIMES} in {CONNECTION_S:g} s",
+        why="Opening a connection takes longer than a request, with TLS and SASL very much"
+        " so, and a broker has a limited number of them.",
+        fix="Make one producer or consumer and use it for all records; close it at the end"
+        " of the program. Wait between two tries to connect (reconnect.backoff.ms).",
+    )
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
+        super().__init__()
         self._known: set[int] = set()
-        self._seen = Seen(
-            About(
-                rule="connection-storm",
-                severity="warning",
-                what=f"Connections were opened faster than {CONNECTION_TIMES} in"
-                f" {CONNECTION_S:g} s",
-                why="Opening a connection takes longer than a request, with TLS and SASL very much"
-                " so, and a broker has a limited number of them.",
-                fix="Make one producer or consumer and use it for all records; close it at the end"
-                " of the program. Wait between two tries to connect (reconnect.backoff.ms).",
-            )
-        )
         self._rates = Rates(self._seen, CONNECTION_TIMES, CONNECTION_S)
 
     def see(self, facts: EntryFacts) -> None:
@@ -57,34 +50,24 @@ class Connections:
             if is_first(facts):
                 self._rates.add(facts)
 
-    def findings(self) -> Iterator[Finding]:
-        """Tell what was found."""
-        yield from self._seen.findings()
 
+class NoApiVersions(CountingRule):
+    """Clients that never ask which versions there are."""
 
-class NoApiVersions:
-    """Clients that never ask which versions there are.
-
-    Attributes:
-        keys: see Rule.
-    """
-
-    keys: frozenset[int] | None = None
+    about = About(
+        rule="no-api-versions",
+        severity="warning",
+        what="Connections were used without an ApiVersions request",
+        why="The client guesses the versions. A broker closes the connection at the first"
+        " request of a version that it does not have, without an answer that says why.",
+        fix="Send ApiVersions first, and use the highest version that both sides have.",
+    )
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
+        super().__init__()
         self._known: set[int] = set()
         self._asked: set[str] = set()
-        self._seen = Seen(
-            About(
-                rule="no-api-versions",
-                severity="warning",
-                what="Connections were used without an ApiVersions request",
-                why="The client guesses the versions. A broker closes the connection at the first"
-                " request of a version that it does not have, without an answer that says why.",
-                fix="Send ApiVersions first, and use the highest version that both sides have.",
-            )
-        )
 
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
@@ -96,36 +79,30 @@ class NoApiVersions:
             if is_first(facts) and entry.api_key != _API_VERSIONS:
                 self._seen.add(facts)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:  # type: ignore[explicit-override]
         """Tell what was found; a client that asked on one connection may know it on the others."""
         for finding in self._seen.findings():
             if finding.client not in self._asked:
                 yield finding
 
 
-class RepeatedCorrelationIds:
-    """Clients that use a correlation id again while an answer may be on its way.
+class RepeatedCorrelationIds(CountingRule):
+    """Clients that use a correlation id again while an answer may be on its way."""
 
-    Attributes:
-        keys: see Rule.
-    """
-
-    keys: frozenset[int] | None = None
+    about = About(
+        rule="repeated-correlation-id",
+        severity="error",
+        what="Requests had the correlation id of a request shortly before them on the"
+        " same connection",
+        why="The correlation id is all that tells to which request an answer belongs. With"
+        " two requests in flight, the client takes one answer for the other.",
+        fix="Count the correlation ids up, one for each request of a connection.",
+    )
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
+        super().__init__()
         self._recent: dict[int, deque[int]] = {}
-        self._seen = Seen(
-            About(
-                rule="repeated-correlation-id",
-                severity="error",
-                what="Requests had the correlation id of a request shortly before them on the"
-                " same connection",
-                why="The correlation id is all that tells to which request an answer belongs. With"
-                " two requests in flight, the client takes one answer for the other.",
-                fix="Count the correlation ids up, one for each request of a connection.",
-            )
-        )
 
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
@@ -135,42 +112,24 @@ class RepeatedCorrelationIds:
             self._seen.add(facts)
         recent.append(entry.correlation_id)
 
-    def findings(self) -> Iterator[Finding]:
-        """Tell what was found."""
-        yield from self._seen.findings()
 
+class OldVersions(CountingRule):
+    """Clients that use versions which Kafka 4 does not have any more."""
 
-class OldVersions:
-    """Clients that use versions which Kafka 4 does not have any more.
-
-    Attributes:
-        keys: see Rule.
-    """
-
-    keys: frozenset[int] | None = None
-
-    def __init__(self) -> None:
-        """Begin with nothing seen."""
-        self._seen = Seen(
-            About(
-                rule="old-version",
-                severity="warning",
-                what="Requests were of versions that Kafka 4 does not have",
-                why="Kafka 4 removed the versions from before Kafka 2.1 (KIP-896): it closes the"
-                " connection at such a request.",
-                fix="Update the client library, or take away the setting that holds it at old"
-                " versions (api.version.request, broker.version.fallback).",
-            )
-        )
+    about = About(
+        rule="old-version",
+        severity="warning",
+        what="Requests were of versions that Kafka 4 does not have",
+        why="Kafka 4 removed the versions from before Kafka 2.1 (KIP-896): it closes the"
+        " connection at such a request.",
+        fix="Update the client library, or take away the setting that holds it at old"
+        " versions (api.version.request, broker.version.fallback).",
+    )
 
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
         if facts.version < first_version(facts.entry.api_key):
             self._seen.add(facts)
-
-    def findings(self) -> Iterator[Finding]:
-        """Tell what was found."""
-        yield from self._seen.findings()
 
 
 def is_first(facts: EntryFacts) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 
 import msgspec
 
@@ -102,6 +102,26 @@ class Seen:
                     why=about.why,
                     fix=about.fix,
                 )
+
+
+class CountingRule:
+    """A rule that counts how often it sees each client do something.
+
+    Attributes:
+        about: what it says of its findings.
+        keys: see Rule.
+    """
+
+    about: ClassVar[About]
+    keys: frozenset[int] | None = None
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self._seen = Seen(self.about)
+
+    def findings(self) -> Iterator[Finding]:
+        """Tell what was found."""
+        yield from self._seen.findings()
 
 
 class Rates:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from broker_lite.testbench.journal.entry_facts import EntryFacts
-from broker_lite.testbench.journal.lint.finding import About, Finding, Seen
+from broker_lite.testbench.journal.lint.finding import About, CountingRule, Finding
 from broker_lite.wire.structs import Struct
 
 _HEARTBEAT: Final = 12
@@ -15,15 +15,21 @@ _LEAVES: Final = (-1, -2)
 """The epochs by which a member of a consumer group says that it leaves (KIP-848)."""
 
 
-class MissingClose:
+class MissingClose(CountingRule):
     """Members whose connection is closed, and that did not leave the group.
 
     Members with a group.instance.id are left out: they stay members on purpose.
-
-    Attributes:
-        keys: see Rule.
     """
 
+    about = About(
+        rule="missing-close",
+        severity="warning",
+        what="Members of groups closed their connection without leaving the group",
+        why="The group keeps their partitions until session.timeout.ms has passed. Until"
+        " then nobody reads these partitions, and a test with the next consumer waits.",
+        fix="Call close() on every consumer, also when the program ends by an error or a"
+        " signal. Set group.instance.id if the member is to keep its partitions.",
+    )
     keys: frozenset[int] | None = frozenset(
         (_HEARTBEAT, _LEAVE_GROUP, _SYNC_GROUP, _CONSUMER_GROUP_HEARTBEAT)
     )
@@ -34,20 +40,10 @@ class MissingClose:
         Args:
             open_connections: the numbers of the connections that are open now.
         """
+        super().__init__()
         self._open = open_connections
         self._members: dict[tuple[str, str], EntryFacts] = {}
         self._static: set[tuple[str, str]] = set()
-        self._seen = Seen(
-            About(
-                rule="missing-close",
-                severity="warning",
-                what="Members of groups closed their connection without leaving the group",
-                why="The group keeps their partitions until session.timeout.ms has passed. Until"
-                " then nobody reads these partitions, and a test with the next consumer waits.",
-                fix="Call close() on every consumer, also when the program ends by an error or a"
-                " signal. Set group.instance.id if the member is to keep its partitions.",
-            )
-        )
 
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
@@ -68,7 +64,7 @@ class MissingClose:
                 self._static.add((group, member))
             self._members[group, member] = facts
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:  # type: ignore[explicit-override]
         """Tell what was found."""
         for member, facts in self._members.items():
             if member not in self._static and facts.entry.peer.connection_id not in self._open:

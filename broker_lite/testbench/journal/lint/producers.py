@@ -1,7 +1,6 @@
 """What goes wrong in producers: idempotence that does not hold."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -9,7 +8,7 @@ from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, Header
 from broker_lite.testbench.journal.batches import NotKept, Records, headers_of
 from broker_lite.testbench.journal.entry import ANSWERED
 from broker_lite.testbench.journal.entry_facts import EntryFacts
-from broker_lite.testbench.journal.lint.finding import About, Finding, Seen
+from broker_lite.testbench.journal.lint.finding import About, CountingRule
 from broker_lite.testbench.journal.render import client
 
 REMEMBERED_MAX: Final = 10_000
@@ -18,28 +17,19 @@ _PRODUCE: Final = 0
 _ALL: Final = -1
 
 
-class AcksOfIdempotent:
-    """Idempotent producers that do not wait for all replicas.
+class AcksOfIdempotent(CountingRule):
+    """Idempotent producers that do not wait for all replicas."""
 
-    Attributes:
-        keys: see Rule.
-    """
-
+    about = About(
+        rule="idempotence-without-acks",
+        severity="error",
+        what="Produce requests with a producer id had acks other than all",
+        why="With acks=1 or 0 the leader may fail before a follower has the records. They"
+        " are lost then, or the next sequence number does not follow, and the producer"
+        " stops with OUT_OF_ORDER_SEQUENCE_NUMBER.",
+        fix="Set acks=all wherever enable.idempotence is on.",
+    )
     keys: frozenset[int] | None = frozenset((_PRODUCE,))
-
-    def __init__(self) -> None:
-        """Begin with nothing seen."""
-        self._seen = Seen(
-            About(
-                rule="idempotence-without-acks",
-                severity="error",
-                what="Produce requests with a producer id had acks other than all",
-                why="With acks=1 or 0 the leader may fail before a follower has the records. They"
-                " are lost then, or the next sequence number does not follow, and the producer"
-                " stops with OUT_OF_ORDER_SEQUENCE_NUMBER.",
-                fix="Set acks=all wherever enable.idempotence is on.",
-            )
-        )
 
     def see(self, facts: EntryFacts) -> None:
         """Look at the next entry."""
@@ -53,10 +43,6 @@ class AcksOfIdempotent:
         ):
             self._seen.add(facts)
 
-    def findings(self) -> Iterator[Finding]:
-        """Tell what was found."""
-        yield from self._seen.findings()
-
 
 class _Attempt(NamedTuple):
     """How a batch was numbered when it was not acknowledged."""
@@ -66,32 +52,28 @@ class _Attempt(NamedTuple):
     sequence: int
 
 
-class NewSequences:
+class NewSequences(CountingRule):
     """Batches that were not acknowledged, and are sent again with other sequence numbers.
 
     Two batches are the same if sizes, counts, timestamps and, where they are kept, the records are.
     Only a batch whose first request was not acknowledged counts: equal records are no retry.
-
-    Attributes:
-        keys: see Rule.
     """
 
+    about = About(
+        rule="retry-with-new-sequence",
+        severity="error",
+        what="Batches were sent again with another sequence number",
+        why="The broker cannot know that it has these records already. If the first"
+        " request was carried out and only its answer was lost, they are doubled.",
+        fix="Send a batch again with the producer id, epoch and sequence that it had. Only"
+        " after a new epoch (InitProducerId) may it get new ones, once it is certain that"
+        " it was not written.",
+    )
     keys: frozenset[int] | None = frozenset((_PRODUCE,))
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
-        self._seen = Seen(
-            About(
-                rule="retry-with-new-sequence",
-                severity="error",
-                what="Batches were sent again with another sequence number",
-                why="The broker cannot know that it has these records already. If the first"
-                " request was carried out and only its answer was lost, they are doubled.",
-                fix="Send a batch again with the producer id, epoch and sequence that it had. Only"
-                " after a new epoch (InitProducerId) may it get new ones, once it is certain that"
-                " it was not written.",
-            )
-        )
+        super().__init__()
         self._failed: OrderedDict[tuple[object, ...], _Attempt] = OrderedDict()
 
     def see(self, facts: EntryFacts) -> None:
@@ -112,10 +94,6 @@ class NewSequences:
                         self._failed.popitem(last=False)
         if found:
             self._seen.add(facts)
-
-    def findings(self) -> Iterator[Finding]:
-        """Tell what was found."""
-        yield from self._seen.findings()
 
 
 def _identity(records: Records, number: int, header: Header) -> tuple[object, ...]:
