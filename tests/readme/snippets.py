@@ -1,4 +1,4 @@
-"""The programs that docs/clients.md and docs/use/languages.md print, taken as they stand.
+"""The programs that docs/clients.md, docs/use/languages.md and go-test.md print, as they stand.
 
 A program is the steps under one heading: files, each a fenced block below a line with its name, and
 commands, each a block of `sh`. The steps are done from top to bottom in an empty folder; the last
