@@ -40,6 +40,11 @@ def check_together(values: Mapping[str, Value]) -> None:
         f"{_QUEUED_BYTES} must be larger or equal to {_REQUEST_BYTES}",
     )
     _check_releases(values)
+    if values["authorizer.class.name"]:  # not to be open where somebody wants to be protected
+        raise InvalidValue(
+            "authorizer.class.name: there is no access control yet; leave it out to let every "
+            "client do everything"
+        )
     cordoned = values["cordoned.log.dirs"]
     assert isinstance(cordoned, tuple)
     missing = [each for each in cordoned if each not in _log_dirs(values)]

@@ -59,3 +59,11 @@ def test_one_release_for_all_brokers_or_one_for_each(emulate: str, brokers: str,
     texts = {"emulate": emulate, "broker.lite.brokers": brokers}
     with pytest.raises(InvalidValue, match=f"^emulate: there are {told}"):
         Settings({name: Given(text, "test") for name, text in texts.items()})
+
+
+def test_who_asks_for_access_control_is_not_left_open() -> None:
+    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    told = "^authorizer.class.name: there is no access control yet; leave it out to let every"
+    with pytest.raises(InvalidValue, match=told):
+        Settings({"authorizer.class.name": Given(name, "test")})
+    assert Settings({"authorizer.class.name": Given("", "test")}).authorizer_class_name == ""

@@ -48,7 +48,6 @@ _ROWS: Final[tuple[tuple[str, ConfigType, str | None, Validator | None, bool], .
     ("share.coordinator.state.topic.replication.factor", ConfigType.SHORT, "3", Between(1), False),
     ("socket.connection.setup.timeout.max.ms", ConfigType.LONG, "30000", None, False),
     ("socket.connection.setup.timeout.ms", ConfigType.LONG, "10000", None, False),
-    ("authorizer.class.name", ConfigType.STRING, "", None, False),
 )
 
 INERT_SETTINGS: Final = tuple(

@@ -115,6 +115,12 @@ NETWORK_SETTINGS: Final = (
         OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
     ),
     Setting(
+        "authorizer.class.name",
+        ConfigType.STRING,
+        "",
+        "Has to be empty: there is no access control, so a broker that asks for it does not start.",
+    ),
+    Setting(
         "socket.request.max.bytes",
         ConfigType.INT,
         "104857600",
