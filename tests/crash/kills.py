@@ -13,11 +13,11 @@ at one of the places that tests.crash.points names, there also in the middle of 
 is what tests.crash.disk leaves of it: a recording of all calls that change files, replayed as far
 as each was synced, and a random part of the rest. With --file-system the directory is on a file
 system of its own on a loop device (only root may do that); at a power loss the broker stands still
-while the file system is shut down without its journal, and is then mounted again. With --no-flush, too,
-answers do not wait for the disk, so that losses have to be found. After each
-restart, and in the end: no acknowledged record is lost, none is there twice, the order is kept,
-offsets are contiguous, aborted records are invisible, compaction keeps the last record of each key,
-no committed position goes back, topics are as they were told to be. A directory is used for a few
+while the file system is shut down without its journal, and is then mounted again. With --no-flush
+answers do not wait for the disk, so that losses have to be found. After each restart, and in the
+end: no acknowledged record is lost, none is there twice, the order is kept, offsets are contiguous,
+aborted records are invisible, compaction keeps the last record of each key, no committed position
+goes back, topics are as they were told to be. A directory is used for a few
 crashes, then the next one is begun.
 """
 
