@@ -16,6 +16,7 @@ from broker_lite.protocol.framing import RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.client_shares import ClientShares
+from broker_lite.server.descriptors import ClientDescriptors
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
@@ -30,7 +31,7 @@ _SWEEP_INTERVAL_MS_MIN: Final = 20
 _SWEEP_INTERVAL_MS_MAX: Final = 5_000
 
 
-Gate: TypeAlias = Callable[[socket.socket, tuple[str, int], ListenerInfo], bool]
+Gate: TypeAlias = Callable[[socket.socket, tuple[str, int], ListenerInfo, ClientDescriptors], bool]
 
 
 class ContextFactory(Protocol):
@@ -183,7 +184,8 @@ class Node:
 
         See: P-12.
         """
-        if self._gate is not None and not self._gate(sock, address, info):
+        descriptors = self._shares.descriptors
+        if self._gate is not None and not self._gate(sock, address, info, descriptors):
             return
         limits = self._get_limits()
         if self._group is None or self._resets is None or self._is_one_too_many(address[0], limits):
@@ -213,7 +215,7 @@ class Node:
             sock, framing, context, asyncio.get_running_loop(), self._resets, self._shares.unsent
         )
         connection.paused = self._paused  # it may have been accepted just before hang()
-        self._shares.descriptors.take()
+        descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
         self._group.start_soon(connection.run, self._forget)

@@ -9,9 +9,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from broker_lite.handler.context import Hooks, ListenerInfo
+from broker_lite.server.descriptors import ClientDescriptors
 
-NodeGate: TypeAlias = Callable[[int, socket.socket, tuple[str, int], ListenerInfo], bool]
-"""Decides whether a node serves a client that has connected; it keeps the socket if not."""
+NodeGate: TypeAlias = Callable[
+    [int, socket.socket, tuple[str, int], ListenerInfo, ClientDescriptors], bool
+]
+"""Decides whether a node serves a client that has connected; it keeps the socket if not, and counts
+its descriptor."""
 
 
 class Seams:
@@ -33,7 +37,12 @@ class Seams:
         return next(self._connection_ids)
 
     def admits(
-        self, node_id: int, sock: socket.socket, address: tuple[str, int], info: ListenerInfo
+        self,
+        node_id: int,
+        sock: socket.socket,
+        address: tuple[str, int],
+        info: ListenerInfo,
+        descriptors: ClientDescriptors,
     ) -> bool:
         """True if a node is to serve a client that has connected."""
-        return self.gate is None or self.gate(node_id, sock, address, info)
+        return self.gate is None or self.gate(node_id, sock, address, info, descriptors)

@@ -44,6 +44,7 @@ _RESOURCES: Final = {"entity_name", "feature", "resource_name", "resource_name_f
 # structs with the attribute that is a name
 _RESOURCES_OF: Final = {
     ("AlterReplicaLogDir", "path"),
+    ("MemberIdentity", "group_instance_id"),
     ("MemberIdentity", "member_id"),
     ("ScramCredentialDeletion", "name"),
     ("ScramCredentialUpsertion", "name"),
@@ -138,6 +139,11 @@ class Facts:
         """Return the name of the topic with an id; empty if there is none."""
         topic = self.context.cluster.topics_by_id.get(topic_id)
         return "" if topic is None else topic.name
+
+    def topic_id(self, name: str) -> bytes:
+        """Return the id of the topic with a name; empty if there is none."""
+        topic = self.context.cluster.topics.get(name)
+        return b"" if topic is None else topic.topic_id
 
     def _add_partitions_of_topics(self, found: "Entities") -> None:
         """Add all partitions of the topics that a request for metadata names.

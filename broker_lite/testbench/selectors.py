@@ -5,8 +5,6 @@ fault with a topic leaves heartbeats alone.
 """
 
 import base64
-import difflib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -18,11 +16,16 @@ import msgspec
 
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts, api_name
+from broker_lite.testbench.glob import Test, glob
+from broker_lite.testbench.hints import did_you_mean, shortened
 from broker_lite.testbench.paths import field_of, parse_path, places
 from broker_lite.wire import messages
 from broker_lite.wire.schema import catalog_by_api
 
+PATHS_MAX: Final = 100
+"""So many fields may be compared or rewritten: each is looked for in each request."""
 _SHOWN: Final = 4
+_DIGITS_MAX: Final = 5
 _UUID_BYTES: Final = 16
 # what a request may name several of, so that a fault can concern one of them
 _PARTS: Final = frozenset(("topic", "topic_id", "partition", "resource"))
@@ -104,7 +107,6 @@ class Named(NamedTuple):
 
 
 Check: TypeAlias = Callable[[Facts], Mismatch | None]
-Test: TypeAlias = Callable[[object], bool]
 
 
 class Matcher:
@@ -125,9 +127,10 @@ class Matcher:
             ControlError: a selector names what does not exist.
         """
         place = f"{at}." if at else ""
+        _check(selectors, place)
         self.keys = api_keys(selectors.keys, f"{place}keys")
         self._tests: dict[str, Test] = {
-            name: glob(text)
+            name: glob(text, f"{place}{name}")
             for name in ("topic", "group", "txn_id", "resource")
             if (text := getattr(selectors, name)) is not None
         }
@@ -135,7 +138,7 @@ class Matcher:
             self._tests["topic_id"] = topic_id_of(selectors.topic_id, f"{place}topic_id").__eq__
         if selectors.partitions is not None:
             self._tests["partition"] = frozenset(selectors.partitions).__contains__
-        checks = _of_header(selectors, self.keys) + self._of_entities(selectors)
+        checks = _of_header(selectors, self.keys, place) + self._of_entities(selectors)
         for path, value in (selectors.where or {}).items():
             checks.append(_where(path, value, self.keys, f"{place}where"))
         self._checks = checks
@@ -187,17 +190,39 @@ class Matcher:
         is_topic = self._tests.get("topic")
         is_id = self._tests.get("topic_id")
 
+        def is_meant(facts: Facts, topic: str | bytes) -> bool:
+            if isinstance(topic, str):
+                is_named = is_topic is None or is_topic(topic)
+                return is_named and (is_id is None or is_id(facts.topic_id(topic)))
+            is_named = is_topic is None or is_topic(facts.topic_name(topic))
+            return is_named and (is_id is None or is_id(topic))
+
         def check(facts: Facts) -> Mismatch | None:
             found: set[int] = set()
             for topic, numbers in facts.entities.partitions.items():
-                test = is_topic if isinstance(topic, str) else is_id
-                if test is None or test(topic):
+                if is_meant(facts, topic):
                     found |= numbers
             if any(map(is_wanted, found)):
                 return None
             return Mismatch("partitions", wanted, tuple(sorted(found)))
 
         return check
+
+
+def _check(selectors: Selectors, place: str) -> None:
+    """Check what can never be met.
+
+    Raises:
+        ControlError: it can not.
+    """
+    for name in ("keys", "nodes", "partitions", "where"):
+        if getattr(selectors, name) in ([], {}):
+            raise ControlError(400, "it is empty, so no request meets it", f"{place}{name}")
+    if len(selectors.where or ()) > PATHS_MAX:
+        raise ControlError(400, f"it names more than {PATHS_MAX} fields", f"{place}where")
+    first, last = selectors.versions or (0, 0)
+    if first > last:
+        raise ControlError(400, f"{first} is above {last}", f"{place}versions")
 
 
 def api_keys(keys: Iterable[str | int] | None, at: str) -> frozenset[int] | None:
@@ -213,7 +238,8 @@ def api_keys(keys: Iterable[str | int] | None, at: str) -> frozenset[int] | None
         number = _number(key)
         if number not in _requests():
             like = did_you_mean(str(key), [api_name(known) for known in _requests()])
-            raise ControlError(400, f"there is no API {key!r}{like}", f"{at}[{position}]")
+            text = f"there is no API {shortened(key)!r}{like}"
+            raise ControlError(400, text, f"{at}[{position}]")
         found.add(number)
     return frozenset(found)
 
@@ -222,28 +248,12 @@ def _number(key: str | int) -> int | None:
     """Return the number of an API from its name, in any case, or from the number itself."""
     if isinstance(key, str) and not key.isdecimal():
         return _by_name().get(key.lower().removesuffix("request"))
-    return int(key)
+    return int(key) if len(str(key)) <= _DIGITS_MAX else None
 
 
 @cache
 def _by_name() -> Mapping[str, int]:
     return {name.removesuffix("Request").lower(): key for key, name in _requests().items()}
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'X'?" for the name that is like another one, or nothing."""
-    by_lower = {each.lower(): each for each in names}
-    found = difflib.get_close_matches(name.lower(), by_lower, 1)
-    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
-
-
-def glob(text: str) -> Test:
-    """Return a test for texts in which * and ? stand for any characters."""
-    if "*" not in text and "?" not in text:
-        return text.__eq__
-    parts = {"*": ".*", "?": "."}
-    pattern = re.compile("".join(parts.get(each) or re.escape(each) for each in text), re.DOTALL)
-    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 def topic_id_of(text: str, at: str) -> bytes:
@@ -272,7 +282,7 @@ def _requests() -> dict[int, str]:
     return dict(catalog_by_api("protocol", "request"))
 
 
-def _of_header(selectors: Selectors, keys: frozenset[int] | None) -> list[Check]:
+def _of_header(selectors: Selectors, keys: frozenset[int] | None, place: str) -> list[Check]:
     """Return the checks that need nothing decoded, the cheapest first."""
     found: list[Check] = []
     if keys is not None:
@@ -291,7 +301,9 @@ def _of_header(selectors: Selectors, keys: frozenset[int] | None) -> list[Check]
     for name in ("listener", "connection", "client_id", "client_address", "software"):
         text = getattr(selectors, name)
         if text is not None:
-            test = text.__eq__ if name in ("listener", "connection") else glob(text)
+            test = (
+                text.__eq__ if name in ("listener", "connection") else glob(text, f"{place}{name}")
+            )
             found.append(_one(name, text, attrgetter(name), test))
     return found
 
@@ -339,7 +351,8 @@ def _where(path: str, wanted: object, keys: frozenset[int] | None, at: str) -> C
             break
         problem = found
     else:
-        raise ControlError(400, problem or "no request has such a field", f"{at}[{path!r}]")
+        told = "no request has such a field" if keys is None else problem
+        raise ControlError(400, told, f"{at}[{path!r}]")
 
     def check(facts: Facts) -> Mismatch | None:
         body = facts.body

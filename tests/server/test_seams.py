@@ -16,6 +16,7 @@ from broker_lite.handler.context import (
     Wire,
     WireAnswer,
 )
+from broker_lite.server.descriptors import ClientDescriptors
 from broker_lite.server.seams import Seams
 from tests.server.conftest import ECHO, PARKED, Serve, request_frame
 
@@ -80,7 +81,13 @@ async def test_nothing_is_kept_back_while_a_hook_may_wait(serve: Serve) -> None:
 async def test_the_gate_keeps_a_client_out(serve: Serve) -> None:
     kept: list[tuple[int, socket.socket]] = []
 
-    def gate(node_id: int, sock: socket.socket, _: tuple[str, int], info: ListenerInfo) -> bool:
+    def gate(
+        node_id: int,
+        sock: socket.socket,
+        _: tuple[str, int],
+        info: ListenerInfo,
+        descriptors: ClientDescriptors,
+    ) -> bool:
         assert info.name == "PLAINTEXT"
         kept.append((node_id, sock))
         return False

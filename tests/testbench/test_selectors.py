@@ -24,7 +24,10 @@ def facts(kind: Any, version: int, client_id: str | None = "me", **fields: Any) 
         software="lib 1.0",
         connection_id=5,
         client_address=("127.0.0.1", 50000),
-        cluster=SimpleNamespace(topics_by_id={TOPIC_ID: SimpleNamespace(name="by-id")}),
+        cluster=SimpleNamespace(
+            topics_by_id={TOPIC_ID: SimpleNamespace(name="by-id")},
+            topics={"by-id": SimpleNamespace(topic_id=TOPIC_ID)},
+        ),
         fetch_sessions=SimpleNamespace(
             get=lambda number: (
                 SimpleNamespace(
@@ -109,6 +112,13 @@ def test_all_that_is_missing_is_told() -> None:
     assert [each.selector for each in matcher.mismatches(produce())] == ["nodes", "group"]
 
 
+def test_partitions_are_those_of_the_topic_that_is_meant() -> None:
+    other = topic_id_text(bytes(range(1, 17)))
+    assert not Matcher(Selectors(topic_id=other, partitions=[1])).matches(produce(13))
+    named = Matcher(Selectors(topic="orders", topic_id=ID_TEXT, partitions=[1]))
+    assert not named.matches(produce(13))
+
+
 def test_by_topic_id() -> None:
     assert Matcher(Selectors(topic_id=ID_TEXT, partitions=[1])).matches(produce(13))
     assert Matcher(Selectors(topic="by-id")).matches(produce(13))
@@ -155,7 +165,17 @@ def test_values_that_look_alike_are_not_the_same() -> None:
             {"keys": ["Produce"], "where": {"topics": 1}},
             "rules[0].where['topics']: ProduceRequest has no field 'topics'",
         ),
-        ({"keys": [], "where": {"a": 1}}, "rules[0].where['a']: no request has such a field"),
+        ({"where": {"a": 1}}, "rules[0].where['a']: no request has such a field"),
+        ({"keys": []}, "rules[0].keys: it is empty, so no request meets it"),
+        ({"partitions": []}, "rules[0].partitions: it is empty"),
+        ({"nodes": []}, "rules[0].nodes: it is empty"),
+        ({"where": {}}, "rules[0].where: it is empty"),
+        ({"where": {f"topics[{n}].name": "" for n in range(101)}}, "rules[0].where: it names more"),
+        ({"versions": [9, 3]}, "rules[0].versions: 9 is above 3"),
+        ({"keys": ["9" * 5000]}, f"rules[0].keys[0]: there is no API '{'9' * 100}...'"),
+        ({"keys": ["x" * 900_000]}, f"rules[0].keys[0]: there is no API '{'x' * 100}...'"),
+        ({"topic": "?" * 1001}, "rules[0].topic: it has more than 1000 characters"),
+        ({"client_id": "*" * 1001}, "rules[0].client_id: it has more than 1000 characters"),
     ],
 )
 def test_selectors_that_cannot_match(selectors: dict[str, Any], text: str) -> None:

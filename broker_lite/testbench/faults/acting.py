@@ -1,13 +1,11 @@
 """What a rule does to a request that it takes."""
 
 import logging
-from typing import Final
-
-import anyio
 
 from broker_lite.handler.context import Handler, HandlerContext, Parts, Request, WireAnswer
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.faults.answers import Answer
+from broker_lite.testbench.faults.claim import Claim
 from broker_lite.testbench.faults.failing import Failing
 from broker_lite.testbench.faults.fault import Fault
 from broker_lite.testbench.faults.poison.answer import poison
@@ -16,8 +14,6 @@ from broker_lite.testbench.faults.rewrite import CORRELATION_ID, rewrite
 from broker_lite.testbench.faults.wire_faults import FaultAnswer, frame_of
 
 logger = logging.getLogger("broker_lite.testbench")
-
-_CHANGES: Final = frozenset(("rewrite", "poison"))
 
 
 class _Served:
@@ -45,52 +41,67 @@ class _Served:
         return self.parts
 
 
-async def act(fault: Fault, facts: Facts, handle: Handler) -> Parts | None:
+async def act(claim: Claim, handle: Handler) -> Parts | None:
     """Answer a request as a rule says; serve it normally if the rule cannot be applied.
 
+    The rule has hit the request when it acts: at once if it keeps the request back or refuses it,
+    otherwise when the answer is there. A rule that is removed meanwhile does not act.
+
     Args:
-        fault: the rule, which took the request.
-        facts: of the request.
+        claim: of the rule, on the request.
         handle: serves the request.
     """
+    fault, facts = claim.fault, claim.facts
     served = _Served(facts.context, handle)
-    facts.acted.append(fault.id)
     try:
-        return await _act(fault, facts, served)
+        return await _act(claim, served)
     except CannotApply as reason:
-        text = str(reason)
+        claim.give_up(f"{facts.api}: {reason}")
     except Exception as bug:
         if served.has_failed or fault.rule.silence:
             raise
         logger.exception("fault %s could not be applied", fault.id)
-        text = repr(bug)
-    facts.acted.remove(fault.id)
-    fault.take_back(f"{facts.api}: {text}")
+        claim.give_up(f"{facts.api}: {bug!r}")
+    finally:
+        claim.give_up()  # the client has gone before it was the rule's turn
     return served.parts if served.has_run else await served.run(facts.request)
 
 
-async def _act(fault: Fault, facts: Facts, served: _Served) -> Parts | None:
+async def _act(claim: Claim, served: _Served) -> Parts | None:
+    fault, facts = claim.fault, claim.facts
     rule, request = fault.rule, facts.request
     parts: Parts | None
     match rule.action:
         case "error":
             text = f"fault {fault.id} of the test bench"
-            parts = await Failing(rule, fault.matcher, facts, text).answer(served.run)
+            failing = Failing(rule, fault.matcher, facts, text)
+            parts = await failing.answer(served.run)
+            if not claim.hit() and not failing.is_undone:
+                return served.parts
         case "silence":
+            fault.check_room()
+            claim.hit()
             await fault.be_silent()
             return None
         case "drop" if rule.drop == "before":
+            claim.hit()
             how = f"fault {fault.id} drops the connection before {facts.api} is handled"
             parts = FaultAnswer(how, None).closing(reset=rule.reset)
         case "hold":
+            fault.check_room()
+            claim.hit()
             await fault.hold()
             parts = await served.run(request)
         case _:
             parts = await served.run(request)
-    parts = _changed(fault, facts, parts)
-    delay_ms = fault.schedule.delay_ms()
-    if delay_ms > 0:
-        await anyio.sleep(delay_ms / 1000)
+    if claim.is_open:
+        changed = _changed(fault, facts, parts)
+        if not claim.hit():
+            return parts
+        parts = changed
+    elif not fault.is_removed:
+        parts = _changed(fault, facts, parts)
+    await fault.delay()
     return parts
 
 
@@ -119,10 +130,14 @@ def _changed(fault: Fault, facts: Facts, parts: Parts | None) -> Parts | None:
         raise CannotApply("the request has no answer")
     if correlation_id is not None:
         assert isinstance(correlation_id, int)
-        frame = frame_of(request._replace(correlation_id=correlation_id), parts)
-        return FaultAnswer(f"fault {fault.id} changes the correlation id", frame)
-    frame = frame_of(request, parts)
-    if rule.cut_at is not None:
-        how = f"fault {fault.id} cuts the answer to {facts.api} at {rule.cut_at}"
-        return FaultAnswer(how, frame[: rule.cut_at]).closing()
-    return FaultAnswer(f"fault {fault.id} splits the answer", frame, rule.split or ())
+        request = request._replace(correlation_id=correlation_id)
+    return _damaged(fault, facts, frame_of(request, parts))
+
+
+def _damaged(fault: Fault, facts: Facts, frame: bytes) -> FaultAnswer:
+    """Return an answer that leaves cut off, in pieces, or with a wrong correlation id."""
+    rule = fault.rule
+    if rule.cut_at is None:
+        return FaultAnswer(f"fault {fault.id} sends the answer", frame, rule.split or ())
+    how = f"fault {fault.id} cuts the answer to {facts.api} at {rule.cut_at}"
+    return FaultAnswer(how, frame[: rule.cut_at]).closing()

@@ -217,14 +217,13 @@ class Disk:
         elif rule.disk_error is None and self._is_in_loop:
             reason = "all clients would wait for it"
         if not reason:
-            return fault.decides(facts)
+            return fault.takes(facts)
         if not fault.hits:
             fault.miss(facts, fault.matcher.mismatches(facts), reason)
         return False
 
     def _note(self, fault: Fault) -> None:
         logger.info("fault %s acts on the disk", fault.id)
-        fault.wake()
         self._took(fault)
 
     def _in_loop(self, function: Callable[[], None]) -> None:

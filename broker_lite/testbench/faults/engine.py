@@ -1,9 +1,11 @@
 """The rules in force, and the decisions which of them acts on a request."""
 
+import asyncio
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from broker_lite.handler.context import Handler, Parts
@@ -12,6 +14,7 @@ from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.faults.accept import Gate
 from broker_lite.testbench.faults.acting import act
+from broker_lite.testbench.faults.claim import Claim
 from broker_lite.testbench.faults.disk import Disk
 from broker_lite.testbench.faults.fault import Fault, Waiting
 from broker_lite.testbench.faults.rules import Rule, check_rule
@@ -20,6 +23,8 @@ logger = logging.getLogger("broker_lite.testbench")
 
 RULES_MAX: Final = 1000
 _DECISIONS_KEPT: Final = 100_000
+_AFTER_END_S: Final = 0.0005
+"""So that the time is over when it is looked at."""
 
 
 class Decision(NamedTuple):
@@ -59,8 +64,9 @@ class Faults:
         self._requests = 0
         self._waiting = Waiting()
         self._replayed: dict[str, set[int]] = {}
-        self.gate = Gate(self._took_other)
-        self.disk = Disk(self._took_other, self._settle)
+        self._timer: asyncio.TimerHandle | None = None
+        self.gate = Gate(self._acted_otherwise)
+        self.disk = Disk(self._acted_otherwise, self._settle)
         self.changed: Callable[[], None] = lambda: None
         self.decisions: deque[Decision] = deque(maxlen=_DECISIONS_KEPT)
 
@@ -197,41 +203,38 @@ class Faults:
         return any(fault.rule.may_wait for faults in self._by_key.values() for fault in faults)
 
     async def around(self, facts: Facts, handle: Handler) -> Parts | None:
-        """Answer a request: as the first rule says that takes it, or by its handler."""
+        """Answer a request: as the first rule says that claims it, or by its handler."""
         self._requests += 1
         for fault in self._by_key.get(facts.request.api_key, ()):
             if fault.is_over:
                 self._settle()
-            elif self._takes(fault, facts):
-                self._took(fault)
+            elif self._claims(fault, facts):
+                claim = Claim(fault, facts, self._requests, self._acted)
                 if not fault.rule.observe:
-                    return await self._act(fault, facts, handle)
-                facts.acted.append(fault.id)
+                    return await act(claim, handle)
+                claim.hit()
         return await handle(facts.context, facts.request)
 
-    def _takes(self, fault: Fault, facts: Facts) -> bool:
-        """True if a rule acts on a request; an error in the rule never hurts the request."""
+    def _claims(self, fault: Fault, facts: Facts) -> bool:
+        """True if a rule claims a request; an error in the rule never hurts the request."""
         try:
-            return fault.takes(facts)
+            return fault.claims(facts)
         except Exception:
             logger.exception("fault %s cannot look at %s", fault.id, facts.api)
             return False
 
-    async def _act(self, fault: Fault, facts: Facts, handle: Handler) -> Parts | None:
-        hits = fault.hits
-        try:
-            return await act(fault, facts, handle)
-        finally:
-            if fault.hits < hits:  # it could not be applied, so it is not spent
-                self._settle()
+    def _acted(self, claim: Claim) -> None:
+        """Note that a rule acts on a request."""
+        self._note(Decision(claim.fault.id, claim.match, claim.request), claim.fault)
 
-    def _took_other(self, fault: Fault) -> None:
-        """Note that a rule acted on something else than a request."""
+    def _acted_otherwise(self, fault: Fault) -> None:
+        """Note that a rule has acted on something else than a request."""
         self._requests += 1
-        self._took(fault)
+        self._note(Decision(fault.id, fault.schedule.seen, self._requests), fault)
 
-    def _took(self, fault: Fault) -> None:
-        self.decisions.append(Decision(fault.id, fault.schedule.seen, self._requests))
+    def _note(self, decision: Decision, fault: Fault) -> None:
+        self.decisions.append(decision)
+        fault.wake()
         if fault.is_over:
             self._settle()
 
@@ -254,7 +257,25 @@ class Faults:
         self.gate.faults = [fault for fault in others if fault.rule.accept is not None]
         self.disk.use([fault for fault in others if fault.rule.disk is not None])
         self._by_key = by_key
+        self._settle_at_ends()
         self.changed()
+
+    def _settle_at_ends(self) -> None:
+        """Settle again when a rule ends by its time, so that the rule after it begins then."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        ends_ms = [
+            end_ms
+            for fault in self._faults.values()
+            if fault.is_armed and not fault.is_over
+            for end_ms in [fault.schedule.ends_in_ms]
+            if end_ms is not None
+        ]
+        if ends_ms:
+            delay_s = min(ends_ms) / 1000 + _AFTER_END_S
+            with suppress(RuntimeError):  # without a loop no request comes either
+                self._timer = asyncio.get_running_loop().call_later(delay_s, self._settle)
 
 
 def _machine_ms() -> float:

@@ -56,8 +56,8 @@ class Level(NamedTuple):
         if self.kind == "quota":
             return above._replace(resource=_name_of_quota(first))
         if self.kind == "resource":
-            last = key[-1] if key else None
-            return above._replace(resource=last if isinstance(last, str) else "")
+            names = [each for each in key if isinstance(each, str) and each]
+            return above._replace(resource=names[-1] if names else "")
         return above
 
 
@@ -116,6 +116,7 @@ _TOPIC_PARTITIONS: Final = (
     _numbers("partitions", "partitions", _INDEX),
 )
 _CONFIGS: Final = ("resource_type", "resource_name")
+_MEMBER: Final = ("group_instance_id", "member_id")
 _NO_OFFSET: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "metadata": ""}
 _NOWHERE: Final = {"node_id": -1, "host": "", "port": -1}
 
@@ -180,6 +181,7 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
             defaults=_NOWHERE,
         ),
     ),
+    13: (Row((Level("resource", "members", "members", _MEMBER, _MEMBER),), writes=True),),  # Leave
     15: (Row((_names("group", "groups", "groups", "", "group_id"),)),),  # DescribeGroups
     19: (Row((_topics("topics", "topics"),), writes=True),),  # CreateTopics
     20: (  # DeleteTopics

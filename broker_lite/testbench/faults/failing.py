@@ -27,6 +27,7 @@ from broker_lite.testbench.faults.entities import (
 )
 from broker_lite.testbench.faults.problems import CannotApply
 from broker_lite.testbench.faults.rules import Rule
+from broker_lite.testbench.faults.wire_faults import FaultAnswer
 from broker_lite.testbench.selectors import Matcher, Named
 from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
@@ -49,7 +50,11 @@ class _Taken(NamedTuple):
 
 
 class Failing:
-    """One request that is answered with an error."""
+    """One request that is answered with an error.
+
+    Attributes:
+        is_undone: the handler was not asked to do all of it.
+    """
 
     def __init__(self, rule: Rule, matcher: Matcher, facts: Facts, text: str) -> None:
         """Note what is to fail.
@@ -68,6 +73,7 @@ class Failing:
         self._request = facts.request
         self._text = text
         self._name_of = facts.topic_name
+        self.is_undone = not rule.is_applied
 
     async def answer(self, run: Run) -> Parts | None:
         """Answer the request.
@@ -90,8 +96,11 @@ class Failing:
             return self._whole(empty).encoded()
         if not rows:
             raise CannotApply(f"version {self._request.api_version} of its answer has no error")
+        if key == _PRODUCE and getattr(self._facts.body, "acks", 1) == 0:
+            return await self._unanswered(run, rows)
         if not self._rule.is_applied and rows[0].writes:
             return await self._without(run, rows)
+        self.is_undone = False
         request = self._request
         if key == _FETCH:  # Kafka answers at once if a partition has an error
             body = decoded_request(request)
@@ -150,26 +159,43 @@ class Failing:
 
     async def _without(self, run: Run, rows: list[Row]) -> Parts | None:
         """Let the handler do the rest of a request, and add what failed to its answer."""
-        body = decoded_request(self._request)
-        taken: list[_Taken] = []
-        for row in rows:
-            self._take(row, body, row.levels, Named(), (), taken)
-        if not taken:
-            raise CannotApply("the request names nothing that could fail")
-        is_silent = self._request.api_key == _PRODUCE and getattr(body, "acks", 1) == 0
-        is_left = any(getattr(body, row.levels[0].request) for row in rows)
-        if not is_left:
+        body, taken = self._rest(rows)
+        if not _has_any(body, rows):
             answer = Answer(self._request)
         else:
             parts = await run(changed_request(self._request, body))
             if parts is None:
                 return None
             answer = Answer.of(self._request, parts)
-        if is_silent:
-            return None
         for each in taken:
             self._add(answer, each)
         return answer.encoded()
+
+    async def _unanswered(self, run: Run, rows: list[Row]) -> Parts:
+        """Close the connection, which is all that a client is told of an error with acks=0.
+
+        See: P-07.
+        """
+        body, _ = self._rest(rows)
+        if self._rule.is_applied:
+            await run(self._request)
+        elif _has_any(body, rows):
+            await run(changed_request(self._request, body))
+        return FaultAnswer(f"{self._text} fails a Produce with acks=0", None).closing()
+
+    def _rest(self, rows: list[Row]) -> tuple[Struct, list[_Taken]]:
+        """Return the request without what fails, and what fails.
+
+        Raises:
+            CannotApply: nothing of it fails.
+        """
+        body = decoded_request(self._request)
+        taken: list[_Taken] = []
+        for row in rows:
+            self._take(row, body, row.levels, Named(), (), taken)
+        if not taken:
+            raise CannotApply("the request names nothing that could fail")
+        return body, taken
 
     def _take(
         self,
@@ -310,6 +336,11 @@ def _older_api_versions(asked: int) -> bytes:
 def _must_answer(parts: Parts | None) -> None:
     if parts is None:
         raise CannotApply("the request has no answer")
+
+
+def _has_any(body: Struct, rows: list[Row]) -> bool:
+    """True if something is left of a request."""
+    return any(getattr(body, row.levels[0].request) for row in rows)
 
 
 def _key(element: object, attributes: tuple[str, ...]) -> Key:

@@ -29,7 +29,7 @@ class FaultState(msgspec.Struct, omit_defaults=True, kw_only=True):
         rule: as it was given.
         hits: on how many requests it acted, or on how many clients or calls of the disk.
         left: on how many it will act; -1 for all.
-        held: how many requests it holds now.
+        held: how many requests it holds now, or how many clients it leaves hanging.
         near: without a hit, the recent requests that it nearly matched, with what was missing.
         not_applied: how many requests it matched but could not act on; these are no hits.
         reasons: why not, the last ones.
@@ -93,6 +93,7 @@ class Fault:
         schedule: of its hits.
         is_armed: whether it acts yet; one that comes after another rule does not at first.
         is_removed: whether it was removed.
+        hanging: how many clients it leaves without a word.
     """
 
     def __init__(
@@ -113,9 +114,11 @@ class Fault:
         self.schedule = Schedule(rule, now_ms)
         self.is_armed = False
         self.is_removed = False
+        self.hanging = 0
         self._waiting = waiting
         self._held: dict[anyio.Event, None] = {}
         self._silent: dict[anyio.Event, None] = {}
+        self._removed = anyio.Event()
         self._waiters: set[anyio.Event] = set()
         self._misses: deque[_Miss] = deque(maxlen=_MISSES_KEPT)
         self._not_applied = 0
@@ -128,8 +131,8 @@ class Fault:
 
     @property
     def held(self) -> int:
-        """How many requests it holds, or has silenced."""
-        return len(self._held) + len(self._silent)
+        """How many requests it holds, or has silenced, or clients it leaves hanging."""
+        return len(self._held) + len(self._silent) + self.hanging
 
     @property
     def is_over(self) -> bool:
@@ -141,17 +144,10 @@ class Fault:
         self.is_armed = True
         self.schedule.begin()
 
-    def takes(self, facts: Facts) -> bool:
-        """Count a request, or a client that connects; return True if the rule acts on it."""
-        is_taken = self.decides(facts)
-        if is_taken:
-            self.wake()
-        return is_taken
+    def claims(self, facts: Facts) -> bool:
+        """Count a request; True if the rule claims it.
 
-    def decides(self, facts: Facts) -> bool:
-        """Do what takes() does, but leave it to the caller to wake() who waits for hits.
-
-        Any thread may call it, one at a time; only the event loop's may call wake().
+        The caller then calls hit() or give_up().
         """
         if self.hits:
             if not self.matcher.matches(facts):
@@ -166,16 +162,36 @@ class Fault:
             return False
         return True
 
+    def hit(self) -> bool:
+        """Count that the rule acts on what it has claimed; False if it is over meanwhile."""
+        if self.is_removed:
+            self.schedule.give_up()
+            return False
+        return self.schedule.hit()
+
+    def give_up(self, reason: str | None = None) -> None:
+        """Note that the rule does not act on a request that it has claimed.
+
+        Args:
+            reason: why it could not; None if it was not its turn after all.
+        """
+        self.schedule.give_up()
+        if reason is not None:
+            self._not_applied += 1
+            self._reasons.append(reason)
+
+    def takes(self, facts: Facts) -> bool:
+        """Count a client that connects, or a call of the disk; True if the rule acts on it.
+
+        Any thread may call it, one at a time. Only the event loop's may call wake(), which has to
+        follow.
+        """
+        return self.claims(facts) and self.hit()
+
     def wake(self) -> None:
         """Let callers look that wait for hits."""
         for waiter in self._waiters:
             waiter.set()
-
-    def take_back(self, reason: str) -> None:
-        """Note that the rule could not act on a request that it took."""
-        self.schedule.take_back()
-        self._not_applied += 1
-        self._reasons.append(reason)
 
     def miss(self, facts: Facts, mismatches: tuple[Mismatch, ...], reason: str) -> None:
         """Note a request on which the rule did not act, and why not."""
@@ -216,27 +232,36 @@ class Fault:
 
     # -- requests that wait in it
 
-    async def hold(self) -> None:
-        """Wait until the request is released.
+    def check_room(self) -> None:
+        """Check that another request may be held.
 
         Raises:
-            CannotApply: too many requests are held.
+            CannotApply: too many are.
         """
+        if self._waiting.count >= HELD_MAX:
+            raise CannotApply(f"{HELD_MAX} requests are held already")
+
+    async def hold(self) -> None:
+        """Wait until the request is released."""
         await self._wait_in(self._held)
 
     async def be_silent(self) -> None:
         """Wait until the client goes, or the rule is removed.
 
         Raises:
-            CannotApply: too many requests are held.
             CloseConnection: the rule was removed.
         """
         await self._wait_in(self._silent)
         raise CloseConnection(f"fault {self.id}, which was silent, is removed")
 
+    async def delay(self) -> None:
+        """Wait as long as the rule's delay says, or until the rule is removed."""
+        delay_s = self.schedule.delay_ms() / 1000
+        if delay_s > 0 and not self.is_removed:
+            with anyio.move_on_after(delay_s):
+                await self._removed.wait()
+
     async def _wait_in(self, events: dict[anyio.Event, None]) -> None:
-        if self._waiting.count >= HELD_MAX:
-            raise CannotApply(f"{HELD_MAX} requests are held already")
         event = anyio.Event()
         events[event] = None
         self._waiting.count += 1
@@ -264,6 +289,7 @@ class Fault:
     def remove(self) -> None:
         """End the rule: release what it holds, and close connections on which it is silent."""
         self.is_removed = True
+        self._removed.set()
         self.release()
         for event in [*self._silent, *self._waiters]:
             event.set()

@@ -99,7 +99,10 @@ def _number(field: Field, value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{field.attribute} is a number, not {value!r}")
     if kind == "float64":
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"{field.attribute} is a number of 64 bits") from None
     low, high = _BITS[kind]
     if not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"{field.attribute} is a number from {low} to {high}, not {value!r}")

@@ -15,7 +15,8 @@ from broker_lite.errors import ErrorCode
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.poison.catalogue import POISONS
 from broker_lite.testbench.faults.rewrite import CORRELATION_ID, check_rewrite
-from broker_lite.testbench.selectors import Selectors, api_keys, did_you_mean
+from broker_lite.testbench.hints import did_you_mean, shortened
+from broker_lite.testbench.selectors import PATHS_MAX, Selectors, api_keys
 
 _APPLIED_BY_DEFAULT: Final = frozenset(
     (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
@@ -31,7 +32,8 @@ _FORMER_NAMES: Final[Mapping[str, str]] = {
 _OF_CONNECTIONS: Final = frozenset(("nodes", "listener", "client_address"))
 _OF_DISK_CALLS: Final = frozenset(("nodes", "topic", "partitions"))
 _SELECTORS: Final = Selectors.__struct_fields__
-_DELAY_MS_MAX: Final = 24 * 3600 * 1000
+DELAY_MS_MAX: Final = 24 * 3600 * 1000
+"""A day; also for delays that are drawn."""
 _ERRORS_OF_DISKS: Final = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO}
 _SIGMA_MAX: Final = 10  # far more than any network has
 _INT32_MAX: Final = 2**31 - 1
@@ -70,7 +72,8 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
         observe: only count the requests; other rules may act on them.
         error: an error of Kafka by its name or code, for what the selectors choose.
         top_level: the error is that of the whole answer.
-        applied: the work is done, and the error is told all the same.
+        applied: the work is done, and the error is told all the same; it is true by default for
+            REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND, and false for other errors.
         hold: keep the request back until it is released.
         drop: close the connection before or after the work is done.
         reset: close it by a reset (RST).
@@ -146,6 +149,12 @@ class Rule(Selectors, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tr
         if self.applied is not None:
             return self.applied
         return self.error_code in _APPLIED_BY_DEFAULT
+
+    @property
+    def is_conditional(self) -> bool:
+        """True if only the answer tells whether there is something to change."""
+        changes = self.rewrite is not None or self.poison is not None
+        return changes or (self.throttle_ms is not None and self.action == "delay")
 
     @property
     def may_wait(self) -> bool:
@@ -227,7 +236,7 @@ def _wrong_schedule(rule: Rule) -> Iterator[tuple[str, str]]:
 def _wrong_action(rule: Rule) -> Iterator[tuple[str, str]]:
     if rule.error is not None and rule.error_code is None:
         like = did_you_mean(str(rule.error), ErrorCode.__members__)
-        yield "error", f"there is no error {rule.error!r}{like}"
+        yield "error", f"there is no error {shortened(rule.error)!r}{like}"
     for name in ("top_level", "applied"):
         if getattr(rule, name) and rule.error is None:
             yield name, "it belongs to an error"
@@ -239,13 +248,27 @@ def _wrong_action(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "split", "it is a list of sizes, each 1 or more"
     if rule.poison is not None and rule.poison not in POISONS:
         like = did_you_mean(rule.poison, POISONS)
-        yield "poison", f"there is no poison {rule.poison!r}{like}"
+        yield "poison", f"there is no poison {shortened(rule.poison)!r}{like}"
     correlation_id = (rule.rewrite or {}).get(CORRELATION_ID, 0)
     if type(correlation_id) is not int or correlation_id not in _CORRELATION_IDS:
         yield "rewrite", "correlation_id is a number of 32 bits"
-    if rule.rewrite is not None and not rule.rewrite:
-        yield "rewrite", "it names no field"
+    if rule.rewrite is not None and not 0 < len(rule.rewrite) <= PATHS_MAX:
+        yield "rewrite", f"it names 1 to {PATHS_MAX} fields"
+    yield from _without_answer(rule)
     yield from _wrong_times(rule)
+
+
+def _without_answer(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Yield what belongs to an answer, where an action leaves it as it is or there is none."""
+    whys = {
+        "observe": ("it only counts", ("delay_ms", "throttle_ms")),
+        "silence": ("there is no answer", ("delay_ms", "throttle_ms")),
+        "drop": ("there is no answer", ("throttle_ms",)),
+    }
+    why, names = whys.get(rule.action, ("", ()))
+    for name in names:
+        if getattr(rule, name) is not None:
+            yield name, f"it does not go with {rule.action}: {why}"
 
 
 def _wrong_disk(rule: Rule) -> Iterator[tuple[str, str]]:
@@ -270,11 +293,11 @@ def _wrong_disk(rule: Rule) -> Iterator[tuple[str, str]]:
 def _wrong_times(rule: Rule) -> Iterator[tuple[str, str]]:
     delay = rule.delay_ms
     if isinstance(delay, Lognormal):
-        if not 0 <= delay.median <= _DELAY_MS_MAX:
+        if not 0 <= delay.median <= DELAY_MS_MAX:
             yield "delay_ms.median", "it is between 0 and a day"
         if not 0 <= delay.sigma <= _SIGMA_MAX:
             yield "delay_ms.sigma", f"it is between 0 and {_SIGMA_MAX}"
-    elif delay is not None and not 0 <= delay <= _DELAY_MS_MAX:
+    elif delay is not None and not 0 <= delay <= DELAY_MS_MAX:
         yield "delay_ms", "it is between 0 and a day"
     if rule.throttle_ms is not None and not 0 <= rule.throttle_ms <= _INT32_MAX:
         yield "throttle_ms", "it is 0 or more"

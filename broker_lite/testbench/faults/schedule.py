@@ -4,11 +4,14 @@ import random
 from collections.abc import Callable, Container
 from functools import cached_property
 
-from broker_lite.testbench.faults.rules import Lognormal, Rule
+from broker_lite.testbench.faults.rules import DELAY_MS_MAX, Lognormal, Rule
 
 
 class Schedule:
     """Counts the requests that a rule matches, and decides on which of them it acts.
+
+    A rule claims a request when it comes. The claim becomes a hit when the rule acts, which may be
+    much later: an answer is spoiled when it is there. Otherwise the claim is given up.
 
     Attributes:
         seen: how many requests it was asked about.
@@ -29,6 +32,7 @@ class Schedule:
         self._now_ms = now_ms
         self.seen = 0
         self.hits = 0
+        self._claims = 0
         self.seed = random.getrandbits(32) if rule.seed is None else rule.seed
         self.replay: Container[int] | None = None
         self._ends_ms: float | None = None
@@ -43,8 +47,12 @@ class Schedule:
     @property
     def is_over(self) -> bool:
         """True if the rule will not act any more."""
-        is_spent = 0 <= self._count <= self.hits
-        return is_spent or (self._ends_ms is not None and self._now_ms() >= self._ends_ms)
+        return 0 <= self._count <= self.hits or self.ends_in_ms == 0
+
+    @property
+    def ends_in_ms(self) -> float | None:
+        """How long it is until the rule ends by its time; None if it does not."""
+        return None if self._ends_ms is None else max(self._ends_ms - self._now_ms(), 0)
 
     @cached_property
     def _random(self) -> random.Random:
@@ -64,13 +72,13 @@ class Schedule:
             self._ends_ms = self._now_ms() + self._rule.for_ms
 
     def pass_reason(self) -> str | None:
-        """Count a matching request, and decide whether the rule acts on it.
+        """Count a matching request, and decide whether the rule claims it.
 
         Returns:
-            None if the rule acts, else the reason in words why it does not.
+            None if the rule claims it, else the reason in words why it does not.
         """
         rule = self._rule
-        if self.is_over:
+        if self.is_over or self._is_claimed:
             return "the rule is spent"
         self.seen += 1
         if self.replay is not None:
@@ -82,16 +90,30 @@ class Schedule:
             return f"every {rule.every} lets it pass"
         elif rule.probability is not None and self._random.random() >= rule.probability:
             return f"the probability of {rule.probability} let it pass"
-        self.hits += 1
+        self._claims += 1
         return None
 
-    def take_back(self) -> None:
-        """Note that the rule could not act on the request after all."""
-        self.hits -= 1
+    @property
+    def _is_claimed(self) -> bool:
+        """True if the claims will use up the rule; those that may come to nothing do not count."""
+        return not self._rule.is_conditional and 0 <= self._count <= self.hits + self._claims
+
+    def hit(self) -> bool:
+        """Turn a claim into a hit; False if the rule is over meanwhile, and the claim given up."""
+        self._claims -= 1
+        if self.is_over:
+            return False
+        self.hits += 1
+        return True
+
+    def give_up(self) -> None:
+        """Give up a claim: the rule does not act on that request after all."""
+        self._claims -= 1
 
     def delay_ms(self) -> float:
         """Return how long the next answer is kept back."""
         delay = self._rule.delay_ms
         if isinstance(delay, Lognormal):
-            return delay.median * self._delays.lognormvariate(0, delay.sigma)
+            drawn = delay.median * self._delays.lognormvariate(0, delay.sigma)
+            return min(drawn, DELAY_MS_MAX)
         return delay or 0.0

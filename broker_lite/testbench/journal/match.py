@@ -10,7 +10,7 @@ from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.near import in_words, who
 from broker_lite.testbench.journal.render import line
 from broker_lite.testbench.journal.turns import Turns
-from broker_lite.testbench.selectors import Matcher, Selectors
+from broker_lite.testbench.selectors import Matcher, Selectors, api_keys
 
 T = TypeVar("T")
 
@@ -109,10 +109,10 @@ class Comparing:
         self._journal = journal
         self._expected = expected
         self._matchers = [Matcher(each, f"[{number}]") for number, each in enumerate(expected)]
-        others = None if others_ok is None else list(others_ok)
-        other = Matcher(Selectors(keys=others), "others_ok")
+        others = api_keys(others_ok, "others_ok")
         self._comparer = Comparer[EntryFacts](
-            [each.matches for each in self._matchers], other.matches
+            [each.matches for each in self._matchers],
+            lambda facts: others is None or facts.entry.api_key in others,
         )
         self._after = after
         self._is_over = False

@@ -12,8 +12,9 @@ from broker_lite.seed.topic_spec import TopicSpec, parse_spec
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.engine import Decision, Faults
 from broker_lite.testbench.faults.rules import Lognormal, Rule
+from broker_lite.testbench.hints import did_you_mean
 from broker_lite.testbench.scripts.form import Do, Expectation, Record, Script, Step, When
-from broker_lite.testbench.selectors import Matcher, api_keys, did_you_mean
+from broker_lite.testbench.selectors import Matcher, api_keys
 
 Check = Callable[[str, str, bytes], None]
 """Checks method, path and body of a request without carrying it out; raises ControlError."""

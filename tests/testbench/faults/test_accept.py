@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from broker_lite.server.seams import Seams
+from broker_lite.testbench.faults import accept
 from broker_lite.testbench.faults.engine import Faults
 from broker_lite.testbench.faults.fault import Fault
 from broker_lite.testbench.faults.rules import Rule
@@ -67,13 +68,31 @@ async def test_a_client_that_hangs_is_let_go_with_the_rule(serve: Serve) -> None
         first, gone = await served.connect(), await served.connect()
         await first.send(request_frame(ECHO, b"a"))
         await served.until(lambda: fault.hits == 2)
-        assert faults.gate.hanging == 2
+        assert faults.gate.hanging == fault.state().held == 2
         assert await is_served(served)
         gone.close()
         await served.until(lambda: faults.gate.hanging == 1)
         faults.remove(fault.id)
         assert await closed_by(first) in (0, errno.ECONNRESET)
-        assert faults.gate.hanging == 0
+        assert faults.gate.hanging == fault.state().held == 0
+
+
+async def test_a_client_that_hangs_uses_a_descriptor_until_it_goes(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accept, "_SWEEP_S", 0.01)
+    seams, faults = bench()
+    async with serve(seams=seams, clients_max=1) as served:
+        fault = add(faults, accept="hang")
+        hanging = await served.connect()
+        await served.until(lambda: fault.held == 1)
+        waiting = await served.connect()
+        await waiting.send(request_frame(ECHO, b"a"))
+        await anyio.sleep(0.05)
+        assert served.node.connection_count == 0
+        hanging.close()
+        assert await waiting.answer() == (1, b"a")
+        assert fault.held == 0  # though the rule is spent, and nobody has connected
 
 
 async def test_others_are_served_and_told_of(serve: Serve) -> None:

@@ -123,6 +123,9 @@ async def look_at_wire(
         assert int.from_bytes(data[:4]) == len(data) - 4
         assert int.from_bytes(data[4:8]) == request.correlation_id
         assert not reason
+    elif rule.error is not None:
+        assert (data, request.api_key) == (b"", 0)
+        assert reason == f"fault {fault.id} of the test bench fails a Produce with acks=0"
     else:
         assert int.from_bytes(data[:4]) == len(data) - 4
         assert int.from_bytes(data[4:8]) == 5

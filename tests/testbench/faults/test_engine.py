@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults import engine
-from broker_lite.testbench.faults.engine import Decision
+from broker_lite.testbench.faults.engine import Decision, Faults
+from broker_lite.testbench.faults.rules import Rule
 from broker_lite.wire import messages
 from tests.testbench.conftest import FaultyBroker
 
@@ -148,7 +150,7 @@ def test_an_error_in_a_rule_hurts_nobody(
         raise RuntimeError("a bug")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fault, "takes", broken)
+        patch.setattr(fault, "claims", broken)
         assert bench.call("Metadata", 3, topics=None).throttle_time_ms == 0
         assert "f1 cannot look at Metadata" in caplog.text
     monkeypatch.setattr("broker_lite.testbench.faults.answers.Answer.throttle", broken)
@@ -167,7 +169,7 @@ def test_an_error_of_the_handler_stays_one(bench: FaultyBroker) -> None:
     kind = messages.HeartbeatRequest
     with pytest.raises(RuntimeError, match="of the handler"):
         asyncio.run(bench.send_body(kind, 4, kind(group_id="g")))
-    assert fault.hits == 1
+    assert (fault.hits, fault.state().left, fault.state().not_applied) == (0, 1, 0)
 
 
 def test_a_run_is_repeated_by_its_decisions(bench: FaultyBroker) -> None:
@@ -182,3 +184,17 @@ def test_a_run_is_repeated_by_its_decisions(bench: FaultyBroker) -> None:
     assert codes(bench, 30) == first
     bench.faults.clear()
     bench.faults.replay([])
+
+
+@pytest.mark.asyncio
+async def test_a_rule_begins_when_the_time_of_the_one_before_is_over() -> None:
+    """Also if no request comes by meanwhile, and nobody looks."""
+    faults = Faults()
+    rule = {"keys": ["Metadata"], "error": "UNKNOWN_SERVER_ERROR", "count": -1, "for_ms": 20}
+    made = [{"id": "a", **rule}, {"id": "b", "after": "a", **rule, "keys": ["Heartbeat"]}]
+    first, second = faults.add([msgspec.convert(fields, Rule) for fields in made])
+    assert [*faults.wanted_keys()] == [3]
+    await asyncio.sleep(0.03)
+    assert (first.is_over, second.is_armed, [*faults.wanted_keys()]) == (True, True, [12])
+    await asyncio.sleep(0.03)
+    assert (second.is_over, [*faults.wanted_keys()]) == (True, [])

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.table import APIS
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.testbench.faults.wire_faults import FaultAnswer
 from broker_lite.wire import messages
 from tests.support.handler_broker import join
-from tests.testbench.conftest import FaultyBroker, request_of
+from tests.testbench.conftest import FaultyBroker, SentBytes, request_of
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -47,6 +49,41 @@ def by_partition(answer: Any) -> dict[int, int]:
         for topic in answer.responses
         for each in topic.partition_responses
     }
+
+
+@pytest.mark.parametrize(("applied", "ends"), [(False, [1, 0]), (True, [1, 1])])
+def test_p07_without_an_answer_the_connection_is_closed(
+    bench: FaultyBroker, applied: bool, ends: list[int]
+) -> None:
+    bench.topic()
+    rule = {"topic": "orders", "partitions": [1], "error": NOT_LEADER.name, "applied": applied}
+    fault = bench.rule(keys=["Produce"], **rule)
+    kind = messages.ProduceRequest
+    partitions = [kind.PartitionProduceData(index=each, records=records()) for each in (0, 1)]
+    topic = kind.TopicProduceData(name="orders", partition_data=partitions)
+    body = kind(acks=0, timeout_ms=1000, topic_data=[topic])
+    answer = asyncio.run(bench.answer(request_of(kind, 9, body)))
+    assert isinstance(answer, FaultAnswer)
+    with pytest.raises(CloseConnection, match=f"fault {fault.id} .* fails a Produce with acks=0"):
+        asyncio.run(answer.leave(SentBytes()))
+    assert [end_offset(bench, each) for each in (0, 1)] == ends
+    assert fault.hits == 1
+
+
+def test_one_member_of_those_that_leave_fails(bench: FaultyBroker) -> None:
+    fault = bench.rule(keys=["LeaveGroup"], resource="ghost", error="FENCED_INSTANCE_ID", count=3)
+    member = messages.LeaveGroupRequest.MemberIdentity
+    ghosts = [member(member_id="ghost"), member(group_instance_id="ghost", member_id="")]
+    for ghost in ghosts:
+        members = [ghost, member(member_id="m1")]
+        answer = bench.call("LeaveGroup", 4, group_id="g", members=members)
+        assert answer.error_code == 0
+        told = {each.group_instance_id or each.member_id: each for each in answer.members}
+        assert told["ghost"].error_code == ErrorCode.FENCED_INSTANCE_ID
+        assert told["m1"].error_code == ErrorCode.UNKNOWN_MEMBER_ID  # the handler's own
+    assert (fault.hits, fault.state().not_applied) == (2, 0)
+    bench.call("LeaveGroup", 4, group_id="g", members=[member(member_id="m1")])
+    assert fault.hits == 2
 
 
 @pytest.mark.parametrize("version", [3, 9, 13])

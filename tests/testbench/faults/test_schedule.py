@@ -16,7 +16,9 @@ def schedule(now: list[float] | None = None, **fields: Any) -> Schedule:
 
 def acts(plan: Schedule, requests: int = 12) -> list[int]:
     """The numbers of the requests on which it acts, from 1 on."""
-    return [number for number in range(1, requests + 1) if plan.pass_reason() is None]
+    return [
+        number for number in range(1, requests + 1) if plan.pass_reason() is None and plan.hit()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,9 +59,35 @@ def test_what_is_left() -> None:
     assert plan.left == 1
     acts(plan, 5)
     assert (plan.left, plan.is_over, plan.hits, plan.seen) == (0, True, 2, 2)
-    plan.take_back()
-    assert (plan.left, plan.is_over) == (1, False)
     assert schedule(count=-1).left == -1
+
+
+def test_a_claim_is_no_hit_yet() -> None:
+    plan = schedule(count=1)
+    assert plan.pass_reason() is None
+    assert (plan.left, plan.is_over, plan.hits) == (1, False, 0)
+    assert plan.pass_reason() == "the rule is spent"  # that one claim would use it up
+    plan.give_up()
+    assert plan.pass_reason() is None
+    assert plan.hit()
+    assert (plan.left, plan.is_over, plan.hits) == (0, True, 1)
+
+
+def test_claims_that_may_come_to_nothing_do_not_use_a_rule_up() -> None:
+    plan = schedule(count=1, poison="bad-crc")
+    assert [plan.pass_reason() for _ in range(3)] == [None] * 3
+    plan.give_up()
+    assert [plan.hit(), plan.hit()] == [True, False]
+    assert (plan.hits, plan.left) == (1, 0)
+
+
+def test_a_claim_is_no_hit_when_the_time_is_over() -> None:
+    now = [0.0]
+    plan = schedule(now, count=-1, for_ms=50)
+    plan.begin()
+    assert (plan.pass_reason(), plan.ends_in_ms) == (None, 50)
+    now[0] = 60.0
+    assert (plan.hit(), plan.hits, plan.ends_in_ms) == (False, 0, 0)
 
 
 def test_a_rule_for_a_time() -> None:
@@ -90,6 +118,8 @@ def test_delays() -> None:
     assert delays == sorted(again.delay_ms() for _ in range(501))
     assert 70 < delays[250] < 90
     assert delays[0] > 0
+    longest = schedule(delay_ms={"median": 60_000, "sigma": 10, "seed": 2})
+    assert max(longest.delay_ms() for _ in range(100)) == 24 * 3600 * 1000
     unseeded = schedule(delay_ms={"median": 80, "sigma": 0.4})
     same = schedule(delay_ms={"median": 80, "sigma": 0.4, "seed": unseeded.seed})
     assert unseeded.delay_ms() == same.delay_ms()
