@@ -283,8 +283,11 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         Args:
             method: GET, POST, PUT, PATCH or DELETE.
             path: such as /v1/brokers/2.
-            body: what becomes JSON.
+            body: what becomes JSON; bytes are sent as they are.
             wait: how long the broker waits before it answers, if it is to wait for something.
+
+        Returns:
+            The JSON, decoded; bytes where the resource has octets, and a text where it has lines.
 
         Raises:
             BrokerFailed: it does not run, or refuses the request.

@@ -5,8 +5,10 @@ what is theirs: an answer by its id, `ready` and `stepped` by their number. So a
 one thread does not keep another one from releasing it.
 """
 
+import base64
 import contextlib
 import json
+import logging
 import select
 import socket
 import time
@@ -14,7 +16,10 @@ from collections.abc import Callable
 from threading import Condition, Lock
 from typing import Final, NamedTuple
 
+logger = logging.getLogger("broker_lite.testing")
+
 _RECEIVE_BYTES: Final = 65_536
+_SHOWN_CHARS: Final = 200
 
 
 class Answer(NamedTuple):
@@ -22,7 +27,7 @@ class Answer(NamedTuple):
 
     Attributes:
         status: of HTTP.
-        body: its JSON, decoded.
+        body: its JSON, decoded; bytes where it is octets.
     """
 
     status: int
@@ -31,6 +36,10 @@ class Answer(NamedTuple):
 
 class Ended(Exception):
     """The other end of the socket is closed: no more lines come."""
+
+
+class NoAnswer(Exception):
+    """The line that came back is not what the control API answers."""
 
 
 class Channel:
@@ -51,7 +60,7 @@ class Channel:
         self._unread = b""
         self._asked = 0
         self._awaited: set[int] = set()
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, dict[str, object]] = {}
         self._due = {"ready": 1, "stepped": 0}
         self._come = {"ready": 0, "stepped": 0}
         self.failure: str | None = None
@@ -123,6 +132,7 @@ class Channel:
         Raises:
             Ended: no more lines come.
             TimeoutError: it takes too long.
+            NoAnswer: the line that came is no answer.
         """
         with self._changed:
             self._asked += 1
@@ -131,7 +141,7 @@ class Channel:
         try:
             self.send(json.dumps({"id": number, **request}).encode())
             self._wait(lambda: number in self._answers, time.monotonic() + timeout_s)
-            return self._answers[number]
+            return _answer(self._answers[number])
         finally:
             with self._changed:
                 self._awaited.discard(number)
@@ -211,14 +221,19 @@ class Channel:
                 self._has_ended = True
             *lines, self._unread = (self._unread + (received or b"")).split(b"\n")
             for line in lines:
-                self._take(line.decode())
+                try:
+                    self._take(line.decode())
+                except (ValueError, RecursionError) as error:
+                    # The others must get their lines, and nobody knows whose this one was.
+                    logger.warning("a line of the broker cannot be read: %s: %.200r", error, line)
             self._changed.notify_all()
 
     def _take(self, line: str) -> None:
         if line.startswith("{"):
             answer = json.loads(line)
-            if answer["id"] in self._awaited:  # nobody waits if the call was interrupted
-                self._answers[answer["id"]] = Answer(answer["status"], answer["body"])
+            number = answer.get("id")
+            if number in self._awaited:  # nobody waits if the call was interrupted
+                self._answers[number] = answer
             return
         what, _, rest = line.partition(" ")
         if what == "failed":
@@ -228,6 +243,23 @@ class Channel:
                 self.address = rest
             # A reset by the control API is not an order of this channel.
             self._come[what] = min(self._come[what] + 1, self._due[what])
+
+
+def _answer(told: dict[str, object]) -> Answer:
+    """Return the answer that a line tells; in the thread that asked, which gets the error, too.
+
+    Raises:
+        NoAnswer: it tells none.
+    """
+    status = told.get("status")
+    try:
+        if isinstance(status, int) and "body" in told:
+            return Answer(status, told["body"])
+        if isinstance(status, int) and "base64" in told:
+            return Answer(status, base64.b64decode(str(told["base64"]), validate=True))
+    except ValueError:
+        pass  # no base64
+    raise NoAnswer(f"it is no answer of the control API: {str(told)[:_SHOWN_CHARS]}")
 
 
 def _left_s(deadline_s: float) -> float:

@@ -1,12 +1,13 @@
 """The process of one broker, and the socket for its orders."""
 
+import base64
 import os
 import signal
 from collections import deque
 from threading import Lock
 from typing import Final
 
-from broker_lite.testing.channel import Channel, Ended
+from broker_lite.testing.channel import Channel, Ended, NoAnswer
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, ControlRefused, Forks
 from broker_lite.testing.plan import Plan
 
@@ -97,7 +98,7 @@ class BrokerProcess:
         Args:
             method: of HTTP.
             path: with percent-encoded names.
-            body: what becomes JSON; None for none.
+            body: what becomes JSON; bytes are sent as they are; None for none.
             timeout_s: for the answer.
 
         Raises:
@@ -106,7 +107,9 @@ class BrokerProcess:
         """
         __tracebackhide__ = True
         request: dict[str, object] = {"method": method, "path": path}
-        if body is not None:
+        if isinstance(body, bytes):
+            request["base64"] = base64.b64encode(body).decode()
+        elif body is not None:
             request["body"] = body
         try:
             answer = self._channel.ask(request, timeout_s)
@@ -114,6 +117,8 @@ class BrokerProcess:
             raise self.death() from None
         except TimeoutError:
             raise self._failure(f"no answer to {method} {path} in {timeout_s:g} s") from None
+        except NoAnswer as error:
+            raise self._failure(f"{method} {path}: {error}") from None
         if answer.status != _OK:
             raise ControlRefused(answer.status, answer.body)
         return answer.body

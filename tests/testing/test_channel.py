@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.testing.channel import Answer, Channel, Ended
+from broker_lite.testing.channel import Answer, Channel, Ended, NoAnswer
 from broker_lite.testing.forks import ControlRefused
 
 TIMEOUT_S = 30.0
@@ -94,6 +94,38 @@ def test_answers_in_any_order_and_in_pieces(
     for byte in "".join(f"{line}\n" for line in lines).encode():
         peer.sock.sendall(bytes([byte]))
     assert [each.result(TIMEOUT_S).body for each in asked] == [f"/{n}" for n in range(20)]
+
+
+def test_octets_are_bytes(channel: Channel, peer: Peer, threads: ThreadPoolExecutor) -> None:
+    asks = threads.submit(get, channel, "/octets")
+    peer.tell(json.dumps({"id": peer.asked()["id"], "status": 200, "base64": "/wA="}))
+    assert asks.result(TIMEOUT_S) == Answer(200, b"\xff\x00")
+
+
+@pytest.mark.parametrize("wrong", [{"status": 200}, {"body": 1}, {"status": 200, "base64": "%"}])
+def test_only_who_asked_is_told_of_a_wrong_answer(
+    channel: Channel, peer: Peer, threads: ThreadPoolExecutor, wrong: dict[str, object]
+) -> None:
+    waits = threads.submit(get, channel, "/wait")  # this thread reads for the other one
+    wait_id = peer.asked()["id"]
+    asks = threads.submit(get, channel, "/wrong")
+    wrong_line = json.dumps({"id": peer.asked()["id"], **wrong})
+    right_line = json.dumps({"id": wait_id, "status": 200, "body": "waited"})
+    peer.tell(wrong_line, "ready a:1", right_line)
+    with pytest.raises(NoAnswer, match="it is no answer of the control API"):
+        asks.result(TIMEOUT_S)
+    assert waits.result(TIMEOUT_S) == Answer(200, "waited")
+    channel.wait_for("ready", 1, TIMEOUT_S)
+
+
+@pytest.mark.parametrize("line", [b"{", b"\xff", b'{"status": 200}', b'{"id":' + b"[" * 100_000])
+def test_a_line_that_cannot_be_read_loses_no_other(
+    channel: Channel, peer: Peer, threads: ThreadPoolExecutor, line: bytes
+) -> None:
+    asks = threads.submit(get, channel, "/")
+    answer = json.dumps({"id": peer.asked()["id"], "status": 200, "body": 1})
+    peer.sock.sendall(line + b"\n" + answer.encode() + b"\n")
+    assert asks.result(TIMEOUT_S) == Answer(200, 1)
 
 
 def test_lines_of_life_come_between_answers(

@@ -49,6 +49,30 @@ def test_it_has_the_methods_of_a_broker(started: Broker, url: str) -> None:
     assert started.is_running
 
 
+def test_octets_and_lines_as_with_a_broker_of_ones_own(started: Broker, url: str) -> None:
+    connected = Broker.connect(url)
+    for broker in (started, connected):
+        broker.reset()
+        broker.record_requests("bodies")
+        lines = '{"value": "x"}\n{"value": "y"}\n'
+        assert broker.control("POST", "/v1/topics/orders/records", lines) == {
+            "records": 2,
+            "end_offsets": {"0": 1, "1": 1},
+        }
+        broker.produce("orders", b"\xff\xfe")
+        produced = broker.requests(keys=["Produce"])[-1]
+        found = [
+            each.control("GET", f"/v1/requests/{produced.id}/request")
+            for each in (started, connected)
+        ]
+        assert isinstance(found[0], bytes)
+        assert found[0] == found[1]
+        assert b"\xff\xfe" in found[0]
+        told = broker.control("POST", "/v1/explain", found[0])
+        assert isinstance(told, dict)
+        assert told["refused"] is None
+
+
 def test_a_reset_that_keeps_topics(started: Broker, url: str) -> None:
     for broker in (started, Broker.connect(url)):
         broker.create_topic("kept")

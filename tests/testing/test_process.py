@@ -10,6 +10,7 @@ import pytest
 from broker_lite.client.consuming.fetcher import FetchedBatch, Fetcher
 from broker_lite.errors import ClientError
 from broker_lite.testing import Broker, BrokerDied, BrokerFailed
+from broker_lite.testing.channel import Answer, Channel, NoAnswer
 
 
 def kill_from_outside(broker: Broker) -> None:
@@ -80,6 +81,16 @@ def test_a_broker_that_dies_while_it_is_asked(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(Fetcher, "poll", kill_then_poll)
         with pytest.raises(BrokerDied, match=DIED):
             broker.records("t")
+
+
+def test_a_wrong_answer_names_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    def garbled(*_: object) -> Answer:
+        raise NoAnswer("it is no answer")
+
+    with Broker() as broker:
+        monkeypatch.setattr(Channel, "ask", garbled)
+        with pytest.raises(BrokerFailed, match="the broker: GET /v1: it is no answer"):
+            broker.control("GET", "/v1")
 
 
 def test_how_it_ended_is_told() -> None:

@@ -41,13 +41,15 @@ class App:
         reply = _refused(scope["method"], headers)
         if reply is None:
             body = await _body(receive)
-            reply = _too_large() if body is None else await self._answer(scope, body)
+            is_json = _media_type(headers) == _JSON
+            reply = _too_large() if body is None else await self._answer(scope, body, is_json)
         await _send(send, receive, reply, scope["method"] != "HEAD")
 
-    async def _answer(self, scope: Scope, body: bytes) -> Reply:
+    async def _answer(self, scope: Scope, body: bytes, is_json: bool) -> Reply:
         path = scope["raw_path"].decode("latin-1").partition("?")[0]
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        return await self._control.request(method, path, scope["query_string"].decode(), body)
+        query = scope["query_string"].decode()
+        return await self._control.request(method, path, query, body, is_json=is_json)
 
 
 def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
@@ -58,11 +60,15 @@ def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
     if not _is_own_name(host):
         text = f"Host: {host} is no name of this machine; use its address, or localhost"
         return _refusal(_FORBIDDEN, text)
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _media_type(headers)
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     if method != "GET" and has_body and kind not in {_JSON, _LINES, _OCTETS}:
         return _refusal(_UNSUPPORTED, f"send a body as Content-Type: {_JSON}")
     return None
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _is_own_name(host: str) -> bool:

@@ -13,6 +13,7 @@ DEFAULT_URL: Final = "http://127.0.0.1:9099"
 _PORT: Final = 9099
 _OK: Final = 200
 _JSON: Final = "application/json"
+_OCTETS: Final = "application/octet-stream"
 _DATA: Final = "data:"
 
 
@@ -21,7 +22,7 @@ class Answer(NamedTuple):
 
     Attributes:
         status: of HTTP.
-        body: its JSON, decoded; a text where it is no JSON.
+        body: its JSON, decoded; bytes where it is octets, and else a text.
     """
 
     status: int
@@ -114,7 +115,7 @@ class ControlClient:
         headers = {"Accept": accept}
         data = body if isinstance(body, bytes) else None
         if body is not None:
-            headers["Content-Type"] = _JSON if data is None else "application/octet-stream"
+            headers["Content-Type"] = _JSON if data is None else _OCTETS
             data = json.dumps(body).encode() if data is None else data
         connection.request(method, path, data, headers)
         return connection.getresponse()
@@ -141,8 +142,11 @@ def refusal_text(body: object) -> str:
 
 
 def _decoded(data: bytes, media_type: str) -> object:
+    kind = media_type.partition(";")[0].strip().lower()
+    if kind == _OCTETS:
+        return data
     text = data.decode("utf-8", "replace")
-    if media_type.partition(";")[0].strip().lower() != _JSON:
+    if kind != _JSON:
         return text
     try:
         return json.loads(text)

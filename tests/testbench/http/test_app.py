@@ -73,6 +73,12 @@ async def test_a_body_comes_in_parts() -> None:
     assert await Exchange("POST", "/v1/echo", b"abc", b"def", **OCTETS).run() == (200, b"abcdef")
 
 
+async def test_octets_may_come_as_a_text_of_json() -> None:
+    json_text = {"content_type": "application/json; charset=utf-8", "content_length": "6"}
+    assert await Exchange("POST", "/v1/echo", b'"a\\nb"', **json_text).run() == (200, b"a\nb")
+    assert await Exchange("POST", "/v1/echo", b'"a\\nb"', **OCTETS).run() == (200, b'"a\\nb"')
+
+
 async def test_a_head_has_no_body() -> None:
     status, body = await Exchange("HEAD", "/v1/nothing").run()
     assert (status, body) == (404, b"")

@@ -73,6 +73,7 @@ def test_a_request(server: Server, client: ControlClient) -> None:
         ("application/json; charset=utf-8", b"[1]", [1]),
         ("application/json", b"oops", "oops"),
         ("text/plain", b"# HELP", "# HELP"),
+        ("application/octet-stream", b"\x00\xff", b"\x00\xff"),
     ],
 )
 def test_bodies(
