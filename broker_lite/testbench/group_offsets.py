@@ -28,6 +28,7 @@ async def commit_offsets(life: Life, group_id: str, given: Mapping[str, Mapping[
 
     Raises:
         ControlError: the group has members, or a partition does not exist.
+        NotCoordinator: its state cannot be read now, so nothing is committed.
     """
     service = life.coordinators.groups
     service.topic.ensure()

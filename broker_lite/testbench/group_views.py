@@ -11,8 +11,9 @@ from broker_lite.coordinator.consumer.describe import describe
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assignment
 from broker_lite.coordinator.registry import Group
-from broker_lite.errors import BrokerError
+from broker_lite.errors import BrokerError, NotCoordinator
 from broker_lite.server.life import Life
+from broker_lite.testbench.coordinated import check_coordinated
 from broker_lite.wire import DecodeError
 
 _DEAD: Final = "Dead"
@@ -85,13 +86,14 @@ class GroupView(GroupSummary, kw_only=True):
     Attributes:
         members: in the order in which they joined.
         assigned: how many partitions all members have together.
-        lag: of all partitions together that are assigned or have a commit.
+        lag: of all partitions together that are assigned or have a commit; None if there are none,
+            because then nobody knows what is left.
         offsets: by topic, then by partition.
     """
 
     members: list[MemberView]
     assigned: int
-    lag: int
+    lag: int | None
     offsets: dict[str, dict[str, OffsetView]]
 
 
@@ -117,12 +119,18 @@ def group_of(life: Life, group_id: str) -> Group | None:
     """Return a group; None if there is none.
 
     Raises:
-        NotCoordinator: its state cannot be read now.
+        NotCoordinator: its state cannot be read now; the text says why.
     """
     groups = life.coordinators.groups
     if not groups.topic.exists:
         return None
-    groups.check_loaded([group_id])
+    check_coordinated(groups.topic, group_id)
+    try:
+        groups.check_loaded([group_id])
+    except NotCoordinator:
+        place = f"{groups.topic.name}-{groups.partition_of(group_id)}"
+        text = f"{group_id!r} cannot be read: {place}, where it is, is not loaded"
+        raise NotCoordinator(text) from None
     return groups.coordinator.registry.groups.get(group_id)
 
 
@@ -130,7 +138,7 @@ def view_of(life: Life, group_id: str) -> GroupView:
     """Return a group as it is now; one that does not exist is Dead.
 
     Raises:
-        NotCoordinator: its state cannot be read now.
+        NotCoordinator: its state cannot be read now; the text says why.
     """
     group = group_of(life, group_id)
     if group is None:
@@ -143,16 +151,17 @@ def view_of(life: Life, group_id: str) -> GroupView:
             epoch=0,
             members=[],
             assigned=0,
-            lag=0,
+            lag=None,
             offsets={},
         )
     members = _consumers(group) if isinstance(group, ConsumerGroup) else _classic(group)
     offsets = _offsets(life, group_id, members)
+    lags = [each.lag for some in offsets.values() for each in some.values()]
     return GroupView(
         **msgspec.structs.asdict(summary_of(life, group)),
         members=members,
         assigned=sum(len(some) for each in members for some in each.assigned.values()),
-        lag=sum(each.lag for some in offsets.values() for each in some.values()),
+        lag=sum(lags) if lags else None,
         offsets=offsets,
     )
 

@@ -36,23 +36,28 @@ class _Wait(Generic[Found]):
         self.is_met = is_met
         self.answer = answer
         self.found: Found | None = None
+        self.why = ""
 
     def look_again(self) -> None:
         """Answer the caller if the state is as it wants."""
         try:
             found = self.found = self.look()
+            self.why = ""
             if self.is_met(found) and not self.answer.done():
                 self.answer.set_result(found)
         except ControlError as error:
             # what is waited for is not there yet, or the broker begins anew
-            self.found = None
+            self._found_nothing(error.text)
             if error.status not in (_NOT_FOUND, _UNAVAILABLE) and not self.answer.done():
                 self.answer.set_exception(error)
-        except BrokerError:
-            self.found = None
+        except BrokerError as error:
+            self._found_nothing(str(error) or error.code.name)
         except Exception as bug:
             if not self.answer.done():
                 self.answer.set_exception(bug)
+
+    def _found_nothing(self, why: str) -> None:
+        self.found, self.why = None, why
 
 
 class Waits:
@@ -80,7 +85,7 @@ class Waits:
             what: for the error's text, such as "group g".
 
         Raises:
-            ControlError: 408 after the time-out, with what is there then.
+            ControlError: 408 after the time-out, with what is there then, or why there is nothing.
         """
         answer: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
         wait = _Wait(look, is_met, answer)
@@ -92,6 +97,7 @@ class Waits:
         if answer.done():
             return answer.result()
         text = f"{what} is not as wanted after {timeout_ms:g} ms"
+        text += f": {wait.why}" if wait.why else ""
         raise ControlError(_TIMED_OUT, text, found=msgspec.to_builtins(wait.found))
 
     async def _wait(self, wait: _Wait[object], timeout_ms: float) -> None:

@@ -243,7 +243,8 @@ class BenchCommands(Controlled):
             state: such as "Stable" or "Empty".
             members: how many it has.
             assigned: how many partitions its members have.
-            lag: how many records it has not read, at most.
+            lag: how many records it has not read, at most. It is not known, and will not do, before
+                anything is assigned to the group or committed.
             timeout: how long to wait.
 
         Raises:

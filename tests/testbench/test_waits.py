@@ -42,6 +42,23 @@ async def test_a_time_out_tells_what_is_there() -> None:
     assert (caught.value.status, caught.value.found) == (408, {"size": 1})
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ControlError(404, "there is no topic 'x'"), "there is no topic 'x'"),
+        (NotCoordinator("nobody leads it"), "nobody leads it"),
+        (NotCoordinator(), "NOT_COORDINATOR"),
+    ],
+)
+async def test_a_time_out_tells_why_there_is_nothing(error: Exception, why: str) -> None:
+    def look() -> int:
+        raise error
+
+    with pytest.raises(ControlError, match=f"^it is not as wanted after 1 ms: {why}$") as caught:
+        await Waits().until(look, bool, 1, "it")
+    assert (caught.value.status, caught.value.found) == (408, None)
+
+
 async def test_what_is_not_there_yet_is_waited_for() -> None:
     errors = [ControlError(404, "not there"), ControlError(503, "not ready"), NotCoordinator()]
 

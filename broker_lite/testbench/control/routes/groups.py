@@ -5,10 +5,11 @@ from typing import Final, Literal, cast
 import msgspec
 
 from broker_lite.coordinator.effects import Caller
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
+from broker_lite.testbench.coordinated import check_all_coordinated
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_offsets import commit_offsets
 from broker_lite.testbench.group_views import (
@@ -55,7 +56,8 @@ class GroupWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         state: in Kafka's words; Dead for a group that is not there.
         members: how many it has.
         assigned: how many partitions its members have together.
-        lag: at most so many records are left, of all its partitions together.
+        lag: at most so many records are left, of all its partitions together; a lag that is not
+            known, as before anything is assigned or committed, will not do.
         timeout_ms: how long to wait.
     """
 
@@ -73,6 +75,7 @@ async def list_groups(call: Call) -> list[GroupSummary]:
     service = life.coordinators.groups
     if not service.topic.exists:
         return []
+    check_all_coordinated(service.topic)
     for node_id in life.cluster.node_ids:
         service.check_all_loaded(node_id)
     groups = service.coordinator.registry.groups
@@ -113,7 +116,7 @@ def _is_met(view: GroupView, wanted: GroupWait) -> bool:
         wanted.state in (None, view.state)
         and wanted.members in (None, len(view.members))
         and wanted.assigned in (None, view.assigned)
-        and (wanted.lag is None or view.lag <= wanted.lag)
+        and (wanted.lag is None or (view.lag is not None and view.lag <= wanted.lag))
     )
 
 
@@ -164,11 +167,7 @@ async def set_offsets(call: Call) -> GroupView:
 
 
 def _known(life: Life, group_id: str) -> GroupView:
-    try:
-        group = group_of(life, group_id)
-    except BrokerError as error:
-        raise ControlError(_CONFLICT, f"group {group_id}: {error.code.name}") from error
-    if group is None:
+    if group_of(life, group_id) is None:
         raise ControlError(_NOT_FOUND, f"there is no group {group_id!r}")
     return view_of(life, group_id)
 

@@ -10,6 +10,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Resource
+from broker_lite.testbench.coordinated import check_all_coordinated, check_coordinated
 from broker_lite.testbench.errors import ControlError
 
 _BAD_REQUEST: Final = 400
@@ -77,6 +78,7 @@ async def list_transactions(call: Call) -> list[TransactionView]:
     """List the transactional ids with their transactions, in the order of the ids."""
     page, life = call.query, call.bench.life
     assert isinstance(page, TransactionPage)
+    check_all_coordinated(life.coordinators.transactions.topic)
     known = [
         each
         for each in life.coordinators.transactions.unreplicated.all()
@@ -131,7 +133,9 @@ async def wait_for_transaction(call: Call) -> TransactionView:
 
 
 def _found(life: Life, transactional_id: str) -> Transaction:
-    found = life.coordinators.transactions.unreplicated.get(transactional_id)
+    service = life.coordinators.transactions
+    check_coordinated(service.topic, transactional_id)
+    found = service.unreplicated.get(transactional_id)
     if found is None:
         raise ControlError(_NOT_FOUND, f"there is no transactional id {transactional_id!r}")
     return found

@@ -1,6 +1,6 @@
 """Groups by the control API: what they are, waits, rebalances, kicks, offsets.
 
-Also tests: broker_lite.testbench.group_views.
+Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_views.
 """
 
 import threading
@@ -13,8 +13,10 @@ import pytest
 from confluent_kafka import Consumer
 
 from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.testing.forks import ControlRefused
 
 WAIT_MS = 20_000
+NOT_READ = r"'g' cannot be read: nobody leads __consumer_offsets-\d+, where it is"
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,21 @@ def test_offsets_are_set_and_waited_for(broker: Broker) -> None:
     later.join()
 
 
+def test_a_lag_of_nothing_is_not_known(broker: Broker) -> None:
+    broker.produce("t", "a", partition=0)
+    with pytest.raises(BrokerFailed, match=r'"state": "Dead".*"lag": null'):
+        wait(broker, lag=0, timeout_ms=0)
+    joins = {"group.initial.rebalance.delay.ms": 600}
+    with Broker(joins, topics=["t"]) as slow:
+        slow.produce("t", "a", "b")
+        with consuming(slow, "classic"):
+            joining = wait(slow, state="PreparingRebalance")
+            assert (joining["lag"], joining["offsets"]) == (None, {})
+            with pytest.raises(BrokerFailed, match='"lag": null'):
+                wait(slow, lag=0, timeout_ms=0)
+            assert wait(slow, lag=2)["state"] == "Stable"
+
+
 def test_a_time_out_tells_what_is_there(broker: Broker) -> None:
     broker.control("PUT", "/v1/groups/g/offsets", {"t": {"2": 1}})
     with pytest.raises(BrokerFailed) as caught:
@@ -199,3 +216,33 @@ def test_what_cannot_be_done_to_a_group_with_members(broker: Broker) -> None:
             broker.control("DELETE", "/v1/groups/g")
         with pytest.raises(BrokerFailed, match="group g has 1 members; it has to be empty"):
             a_group(broker)
+
+
+def test_a_group_that_nobody_coordinates_is_not_gone() -> None:
+    settings = {"broker.session.timeout.ms": 0, "offsets.topic.replication.factor": 1}
+    with Broker(settings, topics=["t:2"], brokers=3) as broker:
+        broker.control("PUT", "/v1/groups/g/offsets", {"t": {"0": 0}})
+        down = broker.brokers[asked(broker, "GET", "/v1/groups/g")["coordinator"]]
+        down.down()
+        for method, path, body in (
+            ("GET", "/v1/groups/g", None),
+            ("DELETE", "/v1/groups/g", None),
+            ("POST", "/v1/groups/g/rebalance", None),
+            ("PUT", "/v1/groups/g/offsets", {"t": {"1": 0}}),
+        ):
+            with pytest.raises(ControlRefused, match=NOT_READ) as caught:
+                broker.control(method, path, body)
+            assert caught.value.status == 409
+        with pytest.raises(
+            BrokerFailed, match=r"nobody leads \d+ partitions of __consumer_offsets"
+        ):
+            broker.control("GET", "/v1/groups")
+        for state in ("Dead", "Empty"):
+            with pytest.raises(BrokerFailed, match=f"not as wanted after 1 ms: {NOT_READ}"):
+                wait(broker, state=state, timeout_ms=1)
+        later = threading.Timer(0.05, down.up)
+        later.start()
+        found = wait(broker, state="Empty")
+        later.join()
+        assert list(found["offsets"]["t"]) == ["0"]
+        assert [each["group"] for each in asked(broker, "GET", "/v1/groups")] == ["g"]

@@ -100,6 +100,11 @@ def test_a_topic_is_created_once(broker: Broker) -> None:
         broker.control("POST", "/v1/topics", {"name": "t"})
 
 
+def test_a_time_out_tells_that_there_is_no_such_topic(broker: Broker) -> None:
+    with pytest.raises(BrokerFailed, match="not as wanted after 1 ms: there is no topic 'none'"):
+        broker.control("POST", "/v1/topics/none/wait", {"timeout_ms": 1})
+
+
 def test_a_wait_ends_when_the_records_are_there(broker: Broker) -> None:
     producing = threading.Timer(0.05, lambda: broker.produce("t", "a", "b", "c"))
     producing.start()

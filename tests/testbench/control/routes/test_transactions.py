@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.testing.forks import ControlRefused
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,12 @@ def test_pages(broker: Broker) -> None:
     [
         ("GET", "/v1/transactions/none", None, "there is no transactional id 'none'"),
         ("POST", "/v1/transactions/none/abort", None, "there is no transactional id 'none'"),
-        ("POST", "/v1/transactions/none/wait", {"timeout_ms": 1}, "is not as wanted after 1 ms"),
+        (
+            "POST",
+            "/v1/transactions/none/wait",
+            {"timeout_ms": 1},
+            "is not as wanted after 1 ms: there is no transactional id 'none'",
+        ),
         ("POST", "/v1/transactions/none/wait", {"state": "Done"}, "Invalid enum value 'Done'"),
         ("GET", "/v1/transactions?limit=0", None, "Expected `int` >= 1"),
         ("GET", "/v1/transactions?state=Done", None, "Invalid enum value 'Done'"),
@@ -100,3 +106,25 @@ def test_what_cannot_be_done_is_told(
     with pytest.raises(BrokerFailed) as caught:
         broker.control(method, path, body)
     assert text in str(caught.value)
+
+
+def test_an_id_that_nobody_coordinates_is_not_gone() -> None:
+    settings = {"broker.session.timeout.ms": 0, "transaction.state.log.replication.factor": 1}
+    with Broker(settings, topics=["t"], brokers=3) as broker:
+        producer = begun(broker, "x")
+        producer.commit_transaction()
+        down = broker.brokers[asked(broker, "GET", "/v1/transactions/x")["coordinator"]]
+        down.down()
+        not_read = r"'x' cannot be read: nobody leads __transaction_state-\d+, where it is"
+        for method, path in (("GET", ""), ("POST", "/abort")):
+            with pytest.raises(ControlRefused, match=not_read) as caught:
+                broker.control(method, f"/v1/transactions/x{path}")
+            assert caught.value.status == 409
+        with pytest.raises(BrokerFailed, match=f"not as wanted after 1 ms: {not_read}"):
+            broker.control("POST", "/v1/transactions/x/wait", {"timeout_ms": 1})
+        with pytest.raises(
+            BrokerFailed, match=r"nobody leads \d+ partitions of __transaction_state"
+        ):
+            broker.control("GET", "/v1/transactions")
+        down.up()
+        assert [each["id"] for each in asked(broker, "GET", "/v1/transactions")] == ["x"]
