@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
+from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry import Entry
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
@@ -104,6 +105,24 @@ class Follower:
             return None
         number, self._next = self._next, self._next + 1
         return None if number in self._open else self._journal.entry(number)
+
+
+def check_recorded(journal: Journal, matcher: Matcher, at: str) -> None:
+    """Check that requests that match may come: a follower of nothing would wait for ever.
+
+    Args:
+        journal: the journal.
+        matcher: which requests.
+        at: where their APIs are in what the caller sent.
+
+    Raises:
+        ControlError: 409, such requests are not recorded.
+    """
+    recorded = journal.wanted_keys()
+    if not recorded:
+        raise ControlError(409, "requests are not recorded: set recording to headers or bodies")
+    if matcher.keys is not None and not matcher.keys & recorded:
+        raise ControlError(409, "requests of these APIs are not recorded", at)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import anyio
 
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry_facts import EntryFacts
-from broker_lite.testbench.journal.follow import Missed, follow
+from broker_lite.testbench.journal.follow import Missed, check_recorded, follow
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.near import near_misses
 from broker_lite.testbench.selectors import Matcher, Selectors
@@ -41,7 +41,9 @@ async def wait(
             few of them in time (408), with the near misses.
     """
     matcher = Matcher(match, "match")
-    _check(journal, matcher, count)
+    if not 1 <= count <= COUNT_MAX:
+        raise ControlError(400, f"count is not between 1 and {COUNT_MAX}", "count")
+    check_recorded(journal, matcher, "match.keys")
     begin = journal.last if after is None else after
     found: list[EntryFacts] = []
     with anyio.move_on_after(timeout_ms / 1000):
@@ -57,16 +59,6 @@ async def wait(
     if len(found) < count:
         raise await _timed_out(journal, matcher, found, count, begin)
     return found
-
-
-def _check(journal: Journal, matcher: Matcher, count: int) -> None:
-    if not 1 <= count <= COUNT_MAX:
-        raise ControlError(400, f"count is not between 1 and {COUNT_MAX}", "count")
-    recorded = journal.wanted_keys()
-    if not recorded:
-        raise ControlError(409, "requests are not recorded: set recording to headers or bodies")
-    if matcher.keys is not None and not matcher.keys & recorded:
-        raise ControlError(409, "requests of these APIs are not recorded", "match.keys")
 
 
 async def _timed_out(

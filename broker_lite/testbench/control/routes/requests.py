@@ -10,7 +10,7 @@ from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal import reading
 from broker_lite.testbench.journal.entry import Recording
-from broker_lite.testbench.journal.follow import Missed, follow
+from broker_lite.testbench.journal.follow import Missed, check_recorded, follow
 from broker_lite.testbench.journal.lint.finding import Finding
 from broker_lite.testbench.journal.lint.run import lint
 from broker_lite.testbench.journal.match import Comparison, match
@@ -19,7 +19,7 @@ from broker_lite.testbench.journal.waits import TIMEOUT_MS, wait
 from broker_lite.testbench.scripts.form import Script
 from broker_lite.testbench.scripts.prepare import RECORDS_MAX
 from broker_lite.testbench.scripts.sketch import sketch
-from broker_lite.testbench.selectors import Selectors
+from broker_lite.testbench.selectors import Matcher, Selectors
 
 _LINES: Final = 50
 _EVENTS: Final = "text/event-stream"
@@ -198,10 +198,15 @@ async def find_requests(call: Call) -> list[Summary]:
 
 
 async def follow_requests(call: Call) -> Raw:
-    """Tell each request when it is answered, as server-sent events, until the caller goes."""
+    """Tell each request when it is answered, as server-sent events, until the caller goes.
+
+    Requests have to be recorded when it begins.
+    """
     wanted = call.query
     assert isinstance(wanted, Wanted)
     selectors, after = wanted.selectors(), reading.number_of(wanted.after, "?after")
+    # here, because a stream that has begun can tell no error
+    check_recorded(call.bench.journal, Matcher(selectors), "?keys")
 
     async def events() -> AsyncIterator[bytes]:
         with follow(call.bench.journal, selectors, after=after) as follower:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
@@ -115,6 +116,27 @@ def test_requests_are_followed_over_http(broker: Broker) -> None:
     assert told["api"] == "Produce"
     broker.produce("t", "y")  # nobody listens any more
     assert requests(broker, "?keys=Produce")[-1]["ended"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("recording", "query", "status", "at"),
+    [
+        ({"recording": "headers"}, "keys=Nope", 400, "keys[0]"),
+        ({"recording": "headers"}, "nodes=x", 400, "?nodes"),
+        ({"recording": "headers"}, "after=x", 400, "?after"),
+        ({"recording": "headers", "keys": ["Fetch"]}, "keys=Produce", 409, "?keys"),
+        ({"recording": "off"}, "keys=Produce", 409, None),
+        ({"recording": "off"}, "after=r0", 409, None),
+    ],
+)
+def test_a_follower_that_nothing_would_be_told_is_refused(
+    broker: Broker, recording: dict[str, object], query: str, status: int, at: str | None
+) -> None:
+    broker.control("PUT", "/v1/requests/recording", recording)
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{url_of(broker)}/v1/requests/follow?{query}", timeout=20)
+    with caught.value as answer:
+        assert (answer.status, json.load(answer).get("at")) == (status, at)
 
 
 def url_of(broker: Broker) -> str:
