@@ -20,11 +20,12 @@ from broker_lite.explain.frame_checks import (
     check_request,
     check_response,
 )
-from broker_lite.explain.judging import Judge
+from broker_lite.explain.judging import NOTHING_ANSWERED, Judge
 from broker_lite.explain.listing import Budget, ListFull, Reader, Unreadable, refuse, refuse_one
 from broker_lite.explain.message_walk import MessageWalk, OnRecords, list_records_as_bytes
 from broker_lite.explain.places import Scene, refused_of
 from broker_lite.explain.record_sets import list_produced, list_stored
+from broker_lite.handler.context import RefusedPartitions
 from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.wire import messages
 from broker_lite.wire.codegen import Layout
@@ -52,6 +53,7 @@ def explain_frame(
     *,
     response_of: tuple[int, int] | None = None,
     config: ValidationConfig | None = None,
+    answered: RefusedPartitions = NOTHING_ANSWERED,
     has_size: bool | None = None,
     now_ms: int | None = None,
     limits: Limits = NO_LIMITS,
@@ -62,6 +64,8 @@ def explain_frame(
         data: the frame, with its size or without.
         response_of: for a response: API key and version of the request.
         config: of the topics of a Produce; that of a topic without configs unless given.
+        answered: the partitions of a Produce that a broker has refused. No others are judged, and
+            these with the configs of their topics.
         has_size: whether the first 4 bytes are the size of the frame; guessed unless given.
         now_ms: the time of an append; that of the clock unless given.
         limits: how much is told.
@@ -76,7 +80,8 @@ def explain_frame(
         has_size = _begins_with_size(view, is_response=response_of is not None)
     explanation = Explanation("request" if response_of is None else "response")
     reader = Reader(view, Budget(limits))
-    frame = _Frame(reader, judge_of(config, now_ms), explanation)
+    judge = judge_of(config, now_ms)._replace(answered=answered)
+    frame = _Frame(reader, judge, explanation)
     try:
         if has_size:
             _size(reader)
@@ -203,8 +208,9 @@ class _Frame:
     def _not_listed(self, key: tuple[int, int]) -> Refused:
         """Mark a record set without fields: it is null, or the list is full."""
         path = "topic_data[{}].partition_data[{}].records".format(*key)
-        scene = Scene(memoryview(b""), f"{path}.", self._judge, {})
-        refused = refused_of(self._checked.verdicts[key], scene)._replace(path=path)
+        verdict = self._checked.verdicts[key]
+        scene = Scene(memoryview(b""), f"{path}.", self._judge.of(verdict), {})
+        refused = refused_of(verdict, scene)._replace(path=path)
         return refuse_one(self._explanation.fields, refused)
 
     def _walk(
@@ -223,7 +229,8 @@ class _Frame:
         """List the records of a Produce, and mark what is refused in them."""
         topic, partition = (int(index) for index in _INDEXES.findall(path))
         verdict = self._checked.verdicts.get((topic, partition))
-        refused = list_produced(reader, end, f"{path}.", self._judge, verdict, self._explanation)
+        judge = self._judge.of(verdict)
+        refused = list_produced(reader, end, f"{path}.", judge, verdict, self._explanation)
         if refused is not None:
             self._refused[topic, partition] = refused
 

@@ -2,14 +2,17 @@
 
 Produced records pass the checks that Produce makes before it looks at a log: those of the request,
 then those of the validator. What needs a cluster is not asked: topics, leaders, permissions,
-transactions and sequences. Stored batches pass the checks of the readers of a log.
+transactions and sequences. Where a broker has refused a request, its answers say what else there
+was, and which partitions it took. Stored batches pass the checks of the readers of a log.
 
 See: V-06 to V-09, V-20 to V-50, R-06, R-37.
 """
 
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError, CorruptMessage, ErrorCode, Why
+from broker_lite.handler.context import RefusedPartitions
 from broker_lite.handler.produce.check import (
     OLDEST_OF_BATCHES,
     check_record_set,
@@ -32,6 +35,7 @@ from broker_lite.wire.produce import ProduceRequest, Topics
 
 _ALL_OFFSETS: Final = 1 << 62
 DEFAULT_CONFIG: Final = ValidationConfig(topic="topic")
+NOTHING_ANSWERED: Final[RefusedPartitions] = MappingProxyType({})
 
 
 class Verdict(NamedTuple):
@@ -39,18 +43,36 @@ class Verdict(NamedTuple):
 
     Attributes:
         why: the broken rule and the facts.
-        error: of a Produce; None if a reader of the log refuses.
+        error: of a Produce; None if a reader of the log refuses, or if only a broker knows it.
+        code: of the answer, if only a broker knows the error.
+        config: of the topic, if it is not the judge's.
     """
 
     why: Why
     error: BrokerError | None = None
+    code: ErrorCode | None = None
+    config: ValidationConfig | None = None
 
 
 class Judge(NamedTuple):
-    """A topic's configuration, and the time of the append."""
+    """Who judges produced records.
+
+    Attributes:
+        config: of the topics.
+        now_ms: the time of the append.
+        answered: what a broker has refused, with the configs of these topics; empty if none was
+            asked.
+    """
 
     config: ValidationConfig
     now_ms: int
+    answered: RefusedPartitions = NOTHING_ANSWERED
+
+    def of(self, verdict: Verdict | None) -> "Judge":
+        """Return the judge with the configs that a verdict was found by."""
+        if verdict is None or verdict.config is None:
+            return self
+        return self._replace(config=verdict.config)
 
     def produced(self, records: memoryview | None, version: int) -> Verdict | None:
         """Check records as those of the only partition of a Produce request.
@@ -73,15 +95,40 @@ class Judge(NamedTuple):
             whole request is at the partition that causes it.
         """
         found = self._whole_request(produce)
-        if found is not None:
+        if found is not None and self._is_answered_by(found[1]):
             return dict([found])
         refused = {}
-        for topic, (_, _, partitions) in enumerate(produce.topics):
-            for place, (_, records) in enumerate(partitions):
-                verdict = self._partition(records, version)
+        for topic, (name, topic_id, partitions) in enumerate(produce.topics):
+            for place, (index, records) in enumerate(partitions):
+                if self.answered:
+                    verdict = self._answered(name or topic_id or "", index, records, version)
+                else:
+                    verdict = self._partition(records, version)
                 if verdict is not None:
                     refused[topic, place] = verdict
         return refused
+
+    def _is_answered_by(self, verdict: Verdict) -> bool:
+        """Whether it is what a broker has answered, if one was asked."""
+        codes = {each.code for each in self.answered.values()}
+        return not codes or (verdict.error is not None and verdict.error.code in codes)
+
+    def _answered(
+        self, topic: str | bytes, index: int, records: memoryview | None, version: int
+    ) -> Verdict | None:
+        """Find what a broker has refused in a partition; if that cannot be, tell what it said.
+
+        The broker has stamped what it took, and a partition whose producer it fenced may be wrong
+        in another way, too: another error is not the one that it found.
+        """
+        told = self.answered.get((topic, index))
+        if told is None:
+            return None
+        judge = self if told.config is None else self._replace(config=told.config)
+        verdict = judge._partition(records, version)
+        if verdict is None or verdict.error is None or verdict.error.code != told.code:
+            verdict = Verdict(told.why, None, told.code)
+        return verdict._replace(config=told.config)
 
     def _whole_request(self, produce: ProduceRequest) -> tuple[tuple[int, int], Verdict] | None:
         """See: V-06, V-07."""
@@ -155,7 +202,8 @@ def _verdict(error: BrokerError, rule: str) -> Verdict:
 
 def error_name(verdict: Verdict) -> tuple[str | None, int | None]:
     """Return the name and the number of the error that a producer is answered."""
-    if verdict.error is None:
+    known = verdict.code if verdict.error is None else verdict.error.code
+    if known is None:
         return None, None
-    code = ErrorCode(verdict.error.code)
+    code = ErrorCode(known)
     return code.name, int(code)

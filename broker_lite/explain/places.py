@@ -303,4 +303,14 @@ _FINDERS: Final[Mapping[tuple[str, ...], _Finder]] = {
     ("V-50", "max_message_bytes", "size_bytes"): _header(
         "length", "at most {max_message_bytes} bytes with the codec of the topic", "{size_bytes}"
     ),
+    # Only a broker that was asked knows these.
+    ("V-52", "segment_bytes", "size_bytes"): _header(
+        "length", "at most {segment_bytes} bytes in all, the size of a segment", "{size_bytes}"
+    ),
+    ("V-56", "expected_epoch", "producer_epoch", "producer_id"): _header(
+        "producer_epoch", "{expected_epoch} or more", "{producer_epoch}"
+    ),
+    ("V-57", "expected_sequence", "producer_epoch", "producer_id", "sequence"): _header(
+        "base_sequence", "{expected_sequence}", "{sequence}"
+    ),
 }

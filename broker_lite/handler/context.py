@@ -12,6 +12,7 @@ finished all the same is shielded (anyio.CancelScope(shield=True)).
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from broker_lite.errors import ErrorCode, Why
 from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
 
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from broker_lite.handler.fetch.session import FetchSessionCache
     from broker_lite.handler.lane import Lane
     from broker_lite.log.files.open_file import FileSlice
+    from broker_lite.log.validate.validated import ValidationConfig
     from broker_lite.rate_limited_log import RateLimitedLog
     from broker_lite.settings import Settings
+    from broker_lite.wire.produce import PartitionKey
 
 __all__ = [
     "Api",
@@ -106,18 +109,41 @@ class Hook(Protocol):
         """Answer the request, by calling the handler or without it."""
 
 
+class RefusedPartition(NamedTuple):
+    """A partition of a Produce that was refused, and what it was judged by.
+
+    Attributes:
+        code: of the answer.
+        why: the broken rule and the facts.
+        config: of the topic at that time; None if there is no such topic.
+    """
+
+    code: ErrorCode
+    why: Why
+    config: "ValidationConfig | None"
+
+
+RefusedPartitions: TypeAlias = "Mapping[PartitionKey, RefusedPartition]"
+"""By the topic's name or id, as it is in the request, and the partition."""
+
+KeepRefused: TypeAlias = (
+    "Callable[[HandlerContext, Request, ErrorCode, Why, RefusedPartitions], str]"
+)
+
+
 class Hooks(dict[int, Hook]):
     """Hooks by API key.
 
     Attributes:
         may_wait: whether one may wait for longer than its handler. No answer is kept back then to
             leave together with the next one.
-        keep_refused: keeps a request that is refused, with the name of the error and the reason;
-            returns the id by which it can be asked for. None where nobody asks.
+        keep_refused: keeps a request that is refused, with the error, the reason, and the refused
+            partitions of a Produce, which may still become more; returns the id by which it can be
+            asked for. None where nobody asks.
     """
 
     may_wait = False
-    keep_refused: "Callable[[HandlerContext, Request, str, str], str] | None" = None
+    keep_refused: "KeepRefused | None" = None
 
 
 class ListenerInfo(NamedTuple):

@@ -13,15 +13,17 @@ rebalance or start.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from broker_lite.errors import BrokerError, ErrorCode, Why
-from broker_lite.handler.context import HandlerContext, Request
+from broker_lite.handler.context import HandlerContext, RefusedPartition, RefusedPartitions, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
     from broker_lite.handler.fetch.read import PartitionRead
+    from broker_lite.log.validate.validated import ValidationConfig
     from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
 logger = logging.getLogger("broker_lite.refusals")
@@ -30,6 +32,9 @@ _TEXT_MAX: Final = 249
 _KEY_TEXT_MAX: Final = 60
 # So many lines for one request and error code; a request may have 100,000 partitions.
 _PARTITIONS_MAX: Final = 5
+# So many partitions of one request are kept for those who ask what was refused.
+_KEPT_MAX: Final = 100
+_NO_PARTITIONS: Final[RefusedPartitions] = MappingProxyType({})
 
 _RETRIED: Final = frozenset(
     {
@@ -109,13 +114,17 @@ async def tell_produce(
     A failure without a reason is left out, because it was logged where it happened.
     """
     told: Counter[int] = Counter()
+    refused: dict[PartitionKey, RefusedPartition] = {}
     async for (topic, index), answer in in_turns(answers.items()):
         code, why = answer.error_code, answer.why
         if why is None:
             continue
+        if context.hooks.keep_refused is not None and len(refused) < _KEPT_MAX:
+            config = _config_of(context, topic)
+            refused[topic, index] = RefusedPartition(ErrorCode(code), why, config)
         told[code] += 1
         if told[code] <= _PARTITIONS_MAX:
-            _tell_partition(context, request, ErrorCode(code), why, topic, index)
+            _tell_partition(context, request, ErrorCode(code), why, topic, index, refused)
     _tell_rest(context, request, told)
 
 
@@ -184,6 +193,7 @@ def tell(
     request: Request,
     code: ErrorCode,
     why: Why,
+    refused: RefusedPartitions = _NO_PARTITIONS,
     **subject: str | int,
 ) -> None:
     """Write one log line, or only count it if there were too many like it.
@@ -193,6 +203,7 @@ def tell(
         request: the refused request.
         code: the error code of the answer.
         why: what is wrong.
+        refused: the refused partitions of a Produce; others may be added later.
         subject: the names and values of the things that were refused, such as topic and partition.
             Texts may hold anything, because they come from a client.
     """
@@ -210,7 +221,7 @@ def tell(
     names = "".join(f"{each}=%s " for each in subject)
     message = f"{name} refused {names}error=%s client_id=%s client=%s rule=%s reason=%s"
     if context.hooks.keep_refused is not None:
-        texts.append(context.hooks.keep_refused(context, request, code.name, str(why)))
+        texts.append(context.hooks.keep_refused(context, request, code, why, refused))
         message = message.replace("error=%s", "request=%s error=%s", 1)
     logger.log(
         level,
@@ -246,8 +257,15 @@ def _tell_partition(
     why: Why,
     topic: str | bytes,
     index: int,
+    refused: RefusedPartitions = _NO_PARTITIONS,
 ) -> None:
-    tell(context, request, code, why, topic=_topic_name(context, topic), partition=index)
+    tell(context, request, code, why, refused, topic=_topic_name(context, topic), partition=index)
+
+
+def _config_of(context: HandlerContext, topic: str | bytes) -> "ValidationConfig | None":
+    cluster = context.cluster
+    known = cluster.topics.get(topic) if isinstance(topic, str) else cluster.topics_by_id.get(topic)
+    return None if known is None else cluster.validation_config(known)
 
 
 def _topic_name(context: HandlerContext, topic: str | bytes) -> str:

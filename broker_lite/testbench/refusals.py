@@ -5,7 +5,8 @@ import time
 from collections import deque
 from typing import Final, NamedTuple
 
-from broker_lite.handler.context import HandlerContext, Request
+from broker_lite.errors import ErrorCode, Why
+from broker_lite.handler.context import HandlerContext, RefusedPartitions, Request
 from broker_lite.testbench.errors import ControlError
 
 KEPT_MAX: Final = 100
@@ -26,8 +27,10 @@ class Refusal(NamedTuple):
         client_id: of the request's header.
         connection_id: of the process.
         correlation_id: of the request's header.
-        error: the name of the first error.
-        reason: in words, with what was found.
+        now_ms: the broker's clock then, by which timestamps are judged.
+        error: the first error.
+        why: the first broken rule, with what was found.
+        partitions: the refused ones of a Produce.
         frame: the request as it came, with its size in front; cut if it was very long.
     """
 
@@ -38,8 +41,10 @@ class Refusal(NamedTuple):
     client_id: str
     connection_id: int
     correlation_id: int
-    error: str
-    reason: str
+    now_ms: int
+    error: ErrorCode
+    why: Why
+    partitions: RefusedPartitions
     frame: bytes
 
 
@@ -52,7 +57,14 @@ class Refusals:
         self._numbers = itertools.count(1)
         self._bytes = 0
 
-    def keep(self, context: HandlerContext, request: Request, error: str, reason: str) -> str:
+    def keep(
+        self,
+        context: HandlerContext,
+        request: Request,
+        error: ErrorCode,
+        why: Why,
+        partitions: RefusedPartitions,
+    ) -> str:
         """Keep a request that is refused; return the id, which the log line names."""
         last = self._kept[-1] if self._kept else None
         place = context.connection_id, request.correlation_id
@@ -67,8 +79,10 @@ class Refusals:
             client_id=request.client_id or "",
             connection_id=context.connection_id,
             correlation_id=request.correlation_id,
+            now_ms=context.clock.now_ms(),
             error=error,
-            reason=reason,
+            why=why,
+            partitions=partitions,
             frame=size + bytes(request.body[: BYTES_MAX // _SHARE_MAX]),
         )
         self._kept.append(refusal)

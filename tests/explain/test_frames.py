@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_lite.errors import ErrorCode, Why
 from broker_lite.explain import (
     CannotExplain,
     Explanation,
@@ -18,6 +19,8 @@ from broker_lite.explain import (
     explain_frame,
 )
 from broker_lite.explain.frames import is_known
+from broker_lite.handler.context import RefusedPartition
+from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.wire import messages
 from tests.explain.fields import EVERYTHING, NOW_MS, assert_all_whole, by_path, marked
 from tests.log.batches import batch, gzipped, record, records
@@ -88,6 +91,30 @@ def test_only_the_refused_partition_is_marked() -> None:
     inner = "topic_data[0].partition_data[2].records.batches[0]."
     assert by_path(found.fields)[inner + "crc"].state is State.READ
     assert len(found.as_json()["more_refused"]) == 1  # type: ignore[arg-type]
+
+
+def test_what_a_broker_has_answered_decides() -> None:
+    """Partition 1 is wrong by its topic's config, 2 is wrong in a way that no bytes tell."""
+    why = Why("V-57", "sequence {sequence}", {"sequence": 7})
+    small = ValidationConfig(topic="t", max_message_bytes=len(GOOD) - 1)
+    answered = {
+        ("t", 1): RefusedPartition(ErrorCode.MESSAGE_TOO_LARGE, why, small),
+        ("t", 2): RefusedPartition(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, why, None),
+        ("t", 3): RefusedPartition(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, why, None),
+        ("u", 0): RefusedPartition(ErrorCode.CORRUPT_MESSAGE, why, None),
+    }
+    found = explained(produce(BAD, GOOD, BAD, None), answered=answered)
+    path = "topic_data[0].partition_data[{}].records"
+    assert marked(found) == [path.format(1) + ".batches[0].length", path.format(3)]
+    assert [(each.error, each.rule, each.path) for each in found.refusals] == [
+        ("MESSAGE_TOO_LARGE", "V-20", path.format(1) + ".batches[0].length"),
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", "V-57", None),
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", "V-57", path.format(3)),
+    ]
+    transactional = batch(record(), attributes=0x10, producer=(5, 0, 0))
+    of_whole = {("t", 0): RefusedPartition(ErrorCode.INVALID_TXN_STATE, why, None)}
+    (told,) = explained(produce(transactional), answered=of_whole).refusals
+    assert told.error == "INVALID_TXN_STATE"
 
 
 def test_a_transactional_batch_needs_a_transactional_id_v07() -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import msgspec
 from anyio import to_thread
 
-from broker_lite.explain import CannotExplain, Explanation, explain_batch, explain_frame
+from broker_lite.explain import CannotExplain, Explanation, Refused, explain_batch, explain_frame
 from broker_lite.explain.kinds import BATCH, api_of, guess_kind
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.errors import ControlError
@@ -76,8 +76,22 @@ async def list_refusals(call: Call) -> list[RefusalView]:
 async def explain_refusal(call: Call) -> Fields:
     """List the fields of a refused request; mark the one that was refused."""
     refusal = call.bench.refusals.get(call.path["id"])
-    fields = await _fields(partial(explain_frame, refusal.frame))
+    # a copy for the thread, because the broker may still add some
+    refusal = refusal._replace(partitions=dict(refusal.partitions))
+    fields = await _fields(partial(_explained, refusal))
     return {**msgspec.to_builtins(_view(refusal)), **fields}
+
+
+def _explained(refusal: Refusal) -> Explanation:
+    """Explain a refused request; the refusal is told even if no field can be named for it."""
+    explanation = explain_frame(
+        refusal.frame, answered=refusal.partitions, now_ms=refusal.now_ms, has_size=True
+    )
+    error, why = refusal.error, refusal.why
+    if all(each.error != error.name for each in explanation.refusals):
+        told = Refused(error.name, int(error), why.rule, str(why))
+        explanation.refusals.insert(0, told)
+    return explanation
 
 
 def _view(refusal: Refusal) -> RefusalView:
@@ -88,8 +102,8 @@ def _view(refusal: Refusal) -> RefusalView:
         version=refusal.version,
         client_id=refusal.client_id,
         connection=f"c{refusal.connection_id}",
-        error=refusal.error,
-        reason=refusal.reason,
+        error=refusal.error.name,
+        reason=str(refusal.why),
     )
 
 

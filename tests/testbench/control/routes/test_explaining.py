@@ -1,5 +1,6 @@
 """Explanations by the control API: of bytes, and of what a real broker refused."""
 
+import base64
 import json
 import urllib.error
 import urllib.request
@@ -9,14 +10,22 @@ from typing import Any
 import pytest
 
 from broker_lite.testing import Broker, BrokerFailed
-from broker_lite.wire import messages
+from broker_lite.wire import ZERO_UUID, messages
 from tests.log.batches import batch, record
 from tests.support.raw_client import RawClient
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with Broker({"broker.lite.control": "127.0.0.1:0"}, topics=["t"]) as started:
+    topics = [
+        "t",
+        "compact:1:cleanup.policy=compact",
+        "tiny:2:max.message.bytes=1000",
+        "large:1:max.message.bytes=2000000",
+        "short:1:segment.bytes=1048576,max.message.bytes=2000000",
+        "past:1:message.timestamp.before.max.ms=1000",
+    ]
+    with Broker({"broker.lite.control": "127.0.0.1:0"}, topics=topics) as started:
         yield started
 
 
@@ -51,6 +60,124 @@ def test_what_is_neither(broker: Broker, path: str) -> None:
     status, told = octets(broker, path, b"\xff" * 9)
     assert status == 400
     assert "\n" not in told["error"]
+
+
+def refused(
+    broker: Broker, *records: tuple[str, int, bytes | bytearray], version: int = 9
+) -> dict[str, Any]:
+    """Send a Produce of topics, partitions and their records; return what is told of it."""
+    kind = messages.ProduceRequest
+    topic_data = []
+    for name, index, data in records:
+        part = kind.PartitionProduceData(index=index, records=bytes(data))
+        topic_id = ZERO_UUID if version < 13 else broker_topic_id(broker, name)
+        topic_data.append(
+            kind.TopicProduceData(name=name, topic_id=topic_id, partition_data=[part])
+        )
+    with RawClient(broker.host, broker.port) as client:
+        client.request(kind, kind(acks=-1, timeout_ms=1000, topic_data=topic_data), version)
+    refusals = broker.control("GET", "/v1/refusals")
+    assert isinstance(refusals, list)
+    told = broker.control("GET", f"/v1/refusals/{refusals[-1]['id']}")
+    assert isinstance(told, dict)
+    assert (told["refused"]["error"], told["refused"]["text"]) == (told["error"], told["reason"])
+    return told
+
+
+def broker_topic_id(broker: Broker, name: str) -> bytes:
+    topic = broker.control("GET", f"/v1/topics/{name}")
+    assert isinstance(topic, dict)
+    return base64.urlsafe_b64decode(f"{topic['id']}==")
+
+
+def marked(told: dict[str, Any]) -> list[str]:
+    return [each["path"] for each in told["fields"] if each.get("state") == "refused"]
+
+
+@pytest.mark.parametrize("version", [9, 13])
+@pytest.mark.parametrize(
+    ("topic", "records", "error", "rule", "field"),
+    [
+        ("compact", batch(record(key=None)), "INVALID_RECORD", "V-44", "records[0].key_length"),
+        ("tiny", batch(record(value=bytes(2000))), "MESSAGE_TOO_LARGE", "V-20", "length"),
+        ("past", batch(record()), "INVALID_TIMESTAMP", "V-44", "records[0].timestamp_delta"),
+        (
+            "short",
+            batch(record(value=bytes(1_500_000))),
+            "RECORD_LIST_TOO_LARGE",
+            "V-52",
+            "length",
+        ),
+        (
+            "t",
+            batch(record(), producer=(1000, 3, 7)),
+            "OUT_OF_ORDER_SEQUENCE_NUMBER",
+            "V-57",
+            "base_sequence",
+        ),
+        (
+            "t",
+            batch(record(), producer=(1000, 2, 1)),
+            "INVALID_PRODUCER_EPOCH",
+            "V-56",
+            "producer_epoch",
+        ),
+    ],
+)
+def test_a_refusal_is_explained_with_what_the_broker_knew(
+    broker: Broker,
+    topic: str,
+    records: bytearray,
+    error: str,
+    rule: str,
+    field: str,
+    version: int,
+) -> None:
+    broker.reset(keep_topics=True)
+    with RawClient(broker.host, broker.port) as client:
+        kind = messages.ProduceRequest
+        first = kind.PartitionProduceData(
+            index=0, records=bytes(batch(record(), producer=(1000, 3, 0)))
+        )
+        data = [kind.TopicProduceData(name="t", partition_data=[first])]
+        client.request(kind, kind(acks=-1, timeout_ms=1000, topic_data=data), 9)
+    told = refused(broker, (topic, 0, records), version=version)
+    path = f"topic_data[0].partition_data[0].records.batches[0].{field}"
+    assert (told["refused"]["error"], told["refused"]["rule"]) == (error, rule)
+    assert (told["refused"]["path"], marked(told)) == (path, [path])
+
+
+def test_only_what_the_broker_refused_is_marked(broker: Broker) -> None:
+    """The others had other configs, and what was taken is stamped with its offset."""
+    big = batch(record(value=bytes(1_500_000)))
+    broker.produce("t", "x")
+    told = refused(
+        broker,
+        ("large", 0, big),
+        ("tiny", 1, batch(record(value=bytes(2000)))),
+        ("t", 0, batch(record())),
+    )
+    path = "topic_data[1].partition_data[0].records.batches[0].length"
+    assert marked(told) == [path]
+    assert "more_refused" not in told
+
+
+def test_a_refusal_that_no_field_can_be_named_for(broker: Broker) -> None:
+    wrong = bytearray(batch(record()))
+    wrong[-2] ^= 1
+    told = refused(broker, ("t", 7, wrong))
+    assert told["refused"]["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert told["refused"]["path"] is None
+    with RawClient(broker.host, broker.port) as client:
+        join = messages.JoinGroupRequest
+        client.request(join, join(group_id="g", session_timeout_ms=1, protocol_type="c"), 3)
+    refusals = broker.control("GET", "/v1/refusals")
+    assert isinstance(refusals, list)
+    last = broker.control("GET", f"/v1/refusals/{refusals[-1]['id']}")
+    assert isinstance(last, dict)
+    found = last["refused"]
+    assert (found["error"], found["code"], found["path"]) == ("INVALID_SESSION_TIMEOUT", 26, None)
+    assert "group.min.session.timeout.ms" in found["text"]
 
 
 def test_a_refused_request_is_explained_by_the_id_in_the_log(broker: Broker) -> None:
