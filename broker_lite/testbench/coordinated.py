@@ -30,5 +30,6 @@ def check_all_coordinated(topic: StateTopic) -> None:
     """
     lacking = sum(topic.leader(each) == NO_LEADER for each in range(topic.partition_count))
     if topic.exists and lacking:
-        text = f"they cannot all be read: nobody leads {lacking} partitions of {topic.name}"
-        raise NotCoordinator(text)
+        raise NotCoordinator(
+            f"nobody leads {lacking} partitions of {topic.name}, so what is in them cannot be read"
+        )

@@ -6,12 +6,15 @@ Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_views
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from confluent_kafka import Consumer
 
+from broker_lite.errors import NotCoordinator
+from broker_lite.testbench.group_views import view_of
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.testing.forks import ControlRefused
 
@@ -246,3 +249,16 @@ def test_a_group_that_nobody_coordinates_is_not_gone() -> None:
         later.join()
         assert list(found["offsets"]["t"]) == ["0"]
         assert [each["group"] for each in asked(broker, "GET", "/v1/groups")] == ["g"]
+
+
+def test_a_group_whose_state_cannot_be_loaded_is_told() -> None:
+    def check_loaded(_: object) -> None:
+        raise NotCoordinator
+
+    topic = SimpleNamespace(
+        name="__consumer_offsets", exists=True, partition_of=lambda _: 3, leader=lambda _: 1
+    )
+    groups = SimpleNamespace(topic=topic, partition_of=lambda _: 3, check_loaded=check_loaded)
+    life: Any = SimpleNamespace(coordinators=SimpleNamespace(groups=groups))
+    with pytest.raises(NotCoordinator, match="__consumer_offsets-3, where it is, is not loaded"):
+        view_of(life, "g")
