@@ -43,6 +43,7 @@ class Bench:
         self.scripts = Scripts(self)
         self._hooks = BenchHooks(seams, self.faults, self.journal)
         self._life: Life | None = None
+        self._is_ready = False
         self._lives = 0
         self._begun = anyio.Event()
 
@@ -59,8 +60,8 @@ class Bench:
 
     @property
     def is_ready(self) -> bool:
-        """Whether clients are accepted."""
-        return self._life is not None
+        """Whether clients are accepted, and the script of the start is in force."""
+        return self._life is not None and self._is_ready
 
     def record(self, recording: Recording) -> None:
         """Record as much of requests as is asked for from now on.
@@ -79,12 +80,22 @@ class Bench:
         if journal:
             self.journal.clear()
 
-    def begin(self, life: Life) -> None:
-        """Take part in a life."""
+    def begin(self, life: Life, *, is_ready: bool = True) -> None:
+        """Take part in a life.
+
+        Args:
+            life: it has begun.
+            is_ready: False while a script is still to begin; then mark_ready() has to follow.
+        """
         self._life = life
+        self._is_ready = is_ready
         self.faults.disk.begin(life.cluster)
         self._lives += 1
         self._begun.set()
+
+    def mark_ready(self) -> None:
+        """Tell from now on that it is ready."""
+        self._is_ready = True
 
     def release_disk(self) -> None:
         """Let the disk work, as a life is about to end: nothing waits for a slow fsync then."""

@@ -138,10 +138,10 @@ class Door:
             logger.info("control API at %s", self.url)
         self._life = life
         if self._bench is not None:
-            self._bench.begin(life)
+            self._bench.begin(life, is_ready=self._prepared is None)
 
     async def start_script(self) -> None:
-        """Start the script in the first life; its records are there when this returns.
+        """Start the script in the first life, which is ready only when this returns.
 
         Raises:
             SettingsError: it cannot run here.
@@ -150,6 +150,7 @@ class Door:
         if prepared is not None and self._bench is not None:
             start = import_module("broker_lite.testbench.scripts.at_start")
             self._keep(await start.run(prepared, self._bench, self._made_control()))
+            self._bench.mark_ready()
 
     def release_disk(self) -> None:
         """Let the disk work, as a life is about to end: nothing waits for a slow fsync then."""

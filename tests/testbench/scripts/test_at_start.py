@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +68,33 @@ def test_serve_tells_at_the_end_what_is_missing(tmp_path: Path) -> None:
         _, said = process.communicate(timeout=20)
     assert b"ERROR broker_lite.script script: rule a acted on no request" in said
     assert process.returncode == 0
+
+
+def test_a_broker_is_ready_only_when_the_script_is_in_force(tmp_path: Path) -> None:
+    offsets = {f"g{number}": {"t": {"0": 1}} for number in range(1_000)}
+    records = [{"topic": "t", "value": "x"}] * 5_000
+    path = written(tmp_path, {**SCRIPT, "records": records, "offsets": offsets})
+    command = [sys.executable, "-m", "broker_lite", "serve", "--port", "0", "--script", str(path)]
+    command += ["--control", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        assert process.stderr is not None
+        while b"control API at " not in (said := process.stderr.readline()):
+            assert said, "it ended"
+        url = said.partition(b"control API at ")[2].decode().strip()
+        while not is_ready(url):
+            pass
+        with urllib.request.urlopen(f"{url}/v1/faults", timeout=20) as answer:
+            rules = json.loads(answer.read())
+        process.terminate()
+        assert process.wait(20) == 0
+    assert [rule["id"] for rule in rules] == ["a"]
+
+
+def is_ready(url: str) -> bool:
+    try:
+        urllib.request.urlopen(f"{url}/v1/ready", timeout=20).close()
+    except urllib.error.HTTPError as error:
+        assert error.code == 503
+        error.close()
+        return False
+    return True

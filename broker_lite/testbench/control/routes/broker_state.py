@@ -1,7 +1,7 @@
 """The broker as a whole: whether it is ready, a reset, its clock."""
 
 import shutil
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from anyio import to_thread
@@ -11,7 +11,10 @@ from broker_lite.server.orders import Order, Restore
 from broker_lite.server.upkeep.maintenance import check_retention
 from broker_lite.testbench.bounds import AdvanceMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
+from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.snapshots import KEPT_TOPICS, save
+
+_UNAVAILABLE: Final = 503
 
 
 class About(msgspec.Struct, kw_only=True):
@@ -74,8 +77,9 @@ async def about(call: Call) -> About:
 
 
 async def ready(call: Call) -> Done:
-    """Answer 200 when clients are accepted, and 503 before."""
-    _ = call.bench.life
+    """Answer 200 when clients are accepted and the script of the start is in force; 503 before."""
+    if not call.bench.is_ready:
+        raise ControlError(_UNAVAILABLE, "the broker is not ready")
     return Done()
 
 
