@@ -10,6 +10,8 @@ from collections.abc import Callable
 from time import monotonic, time
 from typing import Final
 
+from msgspec.structs import replace
+
 from broker_lite.handler.context import (
     CloseConnection,
     Handler,
@@ -60,7 +62,6 @@ class Journal:
     """What clients asked and what they were answered; it begins with recording off.
 
     Attributes:
-        recording: how much is recorded.
         dropped: how many entries fell out because of the bounds.
         arrivals: called with each entry when its request is taken up.
         changed: called when other APIs are recorded than before.
@@ -69,8 +70,9 @@ class Journal:
 
     def __init__(self) -> None:
         """Begin empty, with recording off."""
-        self.recording = Recording()
         self.dropped = 0
+        self._asked = Recording()
+        self._needed = 0
         self.arrivals: list[Watcher] = []
         self.ends: list[Watcher] = []
         self.changed: Callable[[], object] = lambda: None
@@ -78,8 +80,8 @@ class Journal:
         self._last = 0
         self._first_kept = 1
         self._bytes = 0
-        self._keep = self.recording.keep
-        self._keep_bytes = self.recording.keep_bytes
+        self._keep = self._asked.keep
+        self._keep_bytes = self._asked.keep_bytes
         self._copied = HEADERS_BYTES
         self._read_from_files = 0
         self._rules: dict[int, str] = {}
@@ -87,6 +89,25 @@ class Journal:
         self._peers: dict[int, Peer] = {}
 
     # -- settings
+
+    @property
+    def recording(self) -> Recording:
+        """How much is recorded: what was asked for, but at least all headers while need() holds."""
+        asked = self._asked
+        if not self._needed:
+            return asked
+        how = "headers" if asked.recording == "off" else asked.recording
+        return replace(asked, recording=how, keys=None)
+
+    def need(self) -> None:
+        """Record at least the headers of all requests, until release() was called as often."""
+        self._needed += 1
+        self._apply()
+
+    def release(self) -> None:
+        """End the effect of one need()."""
+        self._needed -= 1
+        self._apply()
 
     def configure(self, recording: Recording) -> None:
         """Record as much as is asked for from now on; what is recorded already stays.
@@ -99,8 +120,12 @@ class Journal:
         if recording.keep_bytes < _KEEP_BYTES_MIN:
             raise ControlError(400, f"keep_bytes is below {_KEEP_BYTES_MIN}", "keep_bytes")
         _keys(recording)
-        self.recording = recording
+        self._asked = recording
         self._keep, self._keep_bytes = recording.keep, recording.keep_bytes
+        self._apply()
+
+    def _apply(self) -> None:
+        recording = self.recording
         whole = recording.recording == "bodies"
         self._copied = recording.keep_bytes // _SHARE_MAX if whole else HEADERS_BYTES
         self._read_from_files = recording.keep_bytes // _FILE_SHARE_MAX if whole else 0
@@ -109,7 +134,8 @@ class Journal:
 
     def wanted_keys(self) -> frozenset[int]:
         """Return the keys of the APIs that are recorded: those that need the journal's hook."""
-        return frozenset() if self.recording.recording == "off" else _keys(self.recording)
+        recording = self.recording
+        return frozenset() if recording.recording == "off" else _keys(recording)
 
     def clear(self) -> None:
         """Forget all entries; numbers go on."""

@@ -114,7 +114,7 @@ class Comparing:
             [each.matches for each in self._matchers],
             lambda facts: others is None or facts.entry.api_key in others,
         )
-        self._after = after
+        self._after = self._began = after
         self._is_over = False
 
     async def go_on(self) -> Comparison:
@@ -137,8 +137,20 @@ class Comparing:
         told = Comparison(matched=len(met), requests=[facts.entry.id for facts in met])
         if len(met) < len(expected):
             wrong = self._comparer.wrong
-            told.first_difference = _difference(expected, self._matchers, met, wrong)
+            got = self._none_came() if wrong is None else line(wrong)
+            told.first_difference = _difference(expected, self._matchers, met, wrong, got)
         return told
+
+    def _none_came(self) -> str:
+        """Tell what came in the place of a request that did not: nothing, or nobody looked."""
+        if self._after > self._began:
+            return "nothing more"
+        recorded = self._journal.recording
+        if recorded.recording == "off":
+            return "nothing, as requests are not recorded"
+        if recorded.keys is not None:
+            return f"nothing, as only {', '.join(map(str, recorded.keys))} is recorded"
+        return "no request"
 
 
 async def match(
@@ -170,6 +182,7 @@ def _difference(
     matchers: Sequence[Matcher],
     met: Sequence[EntryFacts],
     wrong: EntryFacts | None,
+    got: str,
 ) -> Difference:
     position = len(met)
     wanted = described(expected[position])
@@ -177,13 +190,13 @@ def _difference(
     why = "" if wrong is None else in_words(matchers[position].mismatches(wrong))
     text = f"expected {position + 1}. {wanted}"
     text += f" after {after}" if after else ""
-    text += ", got nothing more" if wrong is None else f", got {who(wrong)}: {why}"
+    text += f", got {got}" if wrong is None else f", got {who(wrong)}: {why}"
     lines = [
         f"  {number}. {described(each)}  =  {line(facts)}"
         for number, (each, facts) in enumerate(zip(expected, met, strict=False), 1)
     ]
     lines.append(f"- {position + 1}. {wanted}")
-    lines.append("+ nothing more" if wrong is None else f"+ {line(wrong)}  ({why})")
+    lines.append(f"+ {got}  ({why})" if why else f"+ {got}")
     lines += [
         f"  {number}. {described(each)}  (not compared)"
         for number, each in enumerate(expected[position + 1 :], position + 2)

@@ -15,7 +15,6 @@ from broker_lite.seed.topics import create_topics
 from broker_lite.testbench.bounds import TIMEOUT_MS_MAX
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.fault import Fault
-from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.match import Comparing, Comparison
 from broker_lite.testbench.journal.render import line
@@ -69,7 +68,6 @@ class ScriptRun:
         self._ask = ask
         self._check_brokers()
         self.faults = self._make_rules()
-        self._set_recording: Recording | None = None
         self.steps = [
             StepState(do=f"{step.do.method} {step.do.path}", state="pending")
             for step in script.steps
@@ -85,7 +83,8 @@ class ScriptRun:
         bench = self._bench
         await fill(bench.life, self._prepared.records, self._script.offsets)
         bench.faults.put(self.faults)
-        self._record()
+        # at least the headers are recorded, for the expectation and the record
+        bench.journal.need()
         self._after = bench.journal.last
         self._asked_before = bench.faults.requests
         self._comparing = self._compare()
@@ -121,12 +120,6 @@ class ScriptRun:
             raise ControlError(400, text, at) from None
         except BrokerError as error:
             raise ControlError(409, error.message or str(error), "topics") from None
-
-    def _record(self) -> None:
-        """Record at least the headers of requests, for the expectation and the record."""
-        if not self._bench.journal.wanted_keys():
-            self._set_recording = Recording(recording="headers")
-            self._bench.record(self._set_recording)
 
     def _compare(self) -> Comparing | None:
         expected = self._script.expect
@@ -241,10 +234,7 @@ class ScriptRun:
         """Carry out no further step, and remove the rules that are still in force."""
         self._task.cancel()
         self._remove_rules()
-        if self._set_recording is not None and (
-            self._bench.journal.recording is self._set_recording
-        ):
-            self._bench.record(Recording())
+        self._bench.journal.release()
 
     def _remove_rules(self) -> None:
         for fault in self.faults:

@@ -368,3 +368,21 @@ def test_bounds_hold_with_requests_that_end_in_any_order(steps: Any, level: str)
         assert [entry.number for entry in entries] == list(range(journal.first, count + 1))
     for coroutine in running:
         coroutine.close()
+
+
+def test_a_need_records_at_least_the_headers_of_all_requests() -> None:
+    journal = recording("off")
+    told: list[bool] = []
+    journal.changed = lambda: told.append(bool(journal.wanted_keys()))
+    journal.need()
+    journal.need()
+    assert journal.recording == Recording(recording="headers")
+    journal.configure(Recording(recording="bodies", keys=["Fetch"], keep=7))
+    assert journal.recording == Recording(recording="bodies", keep=7)
+    assert len(journal.wanted_keys()) > 50
+    journal.release()
+    assert len(journal.wanted_keys()) > 50
+    journal.release()
+    assert journal.recording == Recording(recording="bodies", keys=["Fetch"], keep=7)
+    assert journal.wanted_keys() == {1}
+    assert told == [True] * 5

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.match import Comparer, Comparing, described, match
 from broker_lite.testbench.selectors import Selectors
@@ -91,12 +92,29 @@ async def test_the_first_wrong_request_is_named(journal: Journal) -> None:
 
 
 async def test_nothing_more_came(journal: Journal) -> None:
+    told = await match(journal, expected("Heartbeat"), after=4, others_ok=None)
+    difference = told.first_difference
+    assert difference is not None
+    assert difference.text == "expected 1. Heartbeat, got nothing more"
+    assert (difference.after, difference.got) == (None, None)
+    assert difference.diff.splitlines() == ["- 1. Heartbeat", "+ nothing more"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "got"),
+    [
+        (Recording(recording="headers"), "no request"),
+        (Recording(), "nothing, as requests are not recorded"),
+        (Recording(recording="headers", keys=["Fetch"]), "nothing, as only Fetch is recorded"),
+    ],
+)
+async def test_nothing_came(journal: Journal, recorded: Recording, got: str) -> None:
+    journal.configure(recorded)
     told = await match(journal, expected("Produce"), after=5)
     difference = told.first_difference
     assert difference is not None
-    assert difference.text == "expected 1. Produce, got nothing more"
-    assert (difference.after, difference.got) == (None, None)
-    assert difference.diff.splitlines() == ["- 1. Produce", "+ nothing more"]
+    assert difference.text == f"expected 1. Produce, got {got}"
+    assert difference.diff.splitlines() == ["- 1. Produce", f"+ {got}"]
 
 
 async def test_wrong_expectations(journal: Journal) -> None:

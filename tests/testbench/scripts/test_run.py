@@ -97,6 +97,23 @@ def test_rules_steps_and_expectation(broker: Broker) -> None:
         get(broker, script)
 
 
+@pytest.mark.parametrize("recording", [{"recording": "off"}, {"recording": "headers", "keys": [1]}])
+def test_all_requests_are_recorded_until_the_last_script_ends(
+    broker: Broker, recording: dict[str, Any]
+) -> None:
+    broker.control("PUT", "/v1/requests/recording", recording)
+    first = start(broker, name="A")
+    expected = [{"keys": ["ListOffsets"]}] * 2
+    second = start(broker, expect={"requests": expected})
+    errors(broker, 1)
+    broker.control("DELETE", f"/v1/scripts/{first}")
+    errors(broker, 1)
+    assert wait(broker, second)["ok"]
+    broker.control("DELETE", f"/v1/scripts/{second}")
+    told: Any = broker.control("GET", "/v1/requests/recording")
+    assert told["recording"] == {key: value for key, value in recording.items() if value != "off"}
+
+
 @pytest.mark.parametrize(
     ("when", "before", "after"),
     [
