@@ -222,7 +222,7 @@ class Node:
 
     def _is_one_too_many(self, ip: str, limits: Limits) -> bool:
         second, count = self._second
-        this_second = self._clock.monotonic_ms() // 1000
+        this_second = self._clock.unfrozen_ms() // 1000
         count = count + 1 if second == this_second else 1
         self._second = (this_second, count)
         return (

@@ -47,6 +47,14 @@ class AsyncBroker(AsyncBenchCommands):
         """See Broker.advance()."""
         await run_sync(self.broker.advance, delta)
 
+    async def freeze(self) -> None:
+        """See Broker.freeze()."""
+        await run_sync(self.broker.freeze)
+
+    async def unfreeze(self) -> None:
+        """See Broker.unfreeze()."""
+        await run_sync(self.broker.unfreeze)
+
     async def control(
         self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()
     ) -> object:

@@ -16,7 +16,7 @@ LINES: Final = 50
 
 
 def prepare(broker: "Broker", recording: "Recording") -> None:
-    """Remove what the test before left: faults, recorded requests, another recording.
+    """Remove what the test before left: faults, requests, another recording, a frozen clock.
 
     A broker that is not to record, and that no test has sent a request of the control API, is left
     alone: it has nothing of all that, and imports nothing.
@@ -30,6 +30,7 @@ def prepare(broker: "Broker", recording: "Recording") -> None:
     broker.record_requests(recording)
     broker.control("DELETE", "/v1/faults")
     broker.control("DELETE", "/v1/requests")
+    broker.unfreeze()
 
 
 def restore(broker: "Broker", name: str) -> None:

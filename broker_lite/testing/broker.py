@@ -256,6 +256,18 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         with self._noting_its_end() as process:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
 
+    def freeze(self) -> None:
+        """Stop the broker's clock: only advance() moves it then, and its timers and timestamps.
+
+        Groups that wait for members, sessions, retention and time-outs of transactions stand still.
+        unfreeze(), reset(), restore(), a restart and each next test of the fixtures let it go on.
+        """
+        self.control("POST", "/v1/clock", {"freeze": True})
+
+    def unfreeze(self) -> None:
+        """Let the broker's clock go on from where it stands."""
+        self.control("POST", "/v1/clock", {"freeze": False})
+
     # -- context managers
 
     def __enter__(self) -> Self:

@@ -1,3 +1,4 @@
+import math
 import time
 
 import pytest
@@ -53,3 +54,61 @@ def test_a_step_is_told_to_who_waits() -> None:
     clock.watch(lambda: told.append(clock.steady_ms()))
     clock.step(10)
     assert told == [5_010]
+
+
+class Machine:
+    """The times of a machine."""
+
+    def __init__(self) -> None:
+        self.wall_ns = 1_000_000_000_000
+        self.monotonic_ns = 5_000_000_000
+
+    def passes(self, ms: int) -> None:
+        self.wall_ns += ms * 1_000_000
+        self.monotonic_ns += ms * 1_000_000
+
+    def clock(self) -> Clock:
+        return Clock(wall_ns=lambda: self.wall_ns, monotonic_ns=lambda: self.monotonic_ns)
+
+
+def readings(clock: Clock) -> tuple[int, int, int]:
+    return clock.now_ms(), clock.monotonic_ms(), clock.steady_ms()
+
+
+def test_only_steps_move_a_frozen_clock() -> None:
+    machine = Machine()
+    clock = machine.clock()
+    clock.freeze()
+    machine.passes(100)
+    clock.freeze()
+    assert clock.is_frozen
+    assert readings(clock) == (1_000_000, 5_000, 1_000_000)
+    clock.step(7)
+    assert readings(clock) == (1_000_007, 5_007, 1_000_007)
+    assert clock.unfrozen_ms() == 5_107
+
+
+def test_it_goes_on_from_where_it_stands() -> None:
+    machine = Machine()
+    clock = machine.clock()
+    told: list[int] = []
+    clock.watch(lambda: told.append(clock.steady_ms()))
+    for _ in range(2):
+        clock.freeze()
+        machine.passes(100)
+        clock.unfreeze()
+    clock.unfreeze()
+    assert told == [1_000_000] * 2
+    assert not clock.is_frozen
+    machine.passes(3)
+    assert readings(clock) == (1_000_003, 5_003, 1_000_003)
+    assert clock.seconds_until(1_000_005) == 0.002
+
+
+def test_nothing_is_waited_for_while_it_is_frozen() -> None:
+    clock = Machine().clock()
+    clock.freeze()
+    assert clock.seconds_until(1_000_001) == math.inf
+    assert clock.seconds_until(1_000_000) == 0
+    clock.step(2)
+    assert clock.seconds_until(1_000_001) == -0.001

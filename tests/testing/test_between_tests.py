@@ -11,8 +11,10 @@ def test_leaves_a_fault_and_another_recording(broker, topic):
     assert broker.requests("CreateTopics", topic=topic)
     broker.hold("Produce", count=-1)
     broker.record_requests("off")
+    broker.freeze()
 
 def test_is_not_disturbed(broker, topic):
+    assert not broker.control("GET", "/v1/clock")["is_frozen"]
     broker.produce(topic, "x")
     assert len(broker.requests("Produce")) == 1
     broker.restart()

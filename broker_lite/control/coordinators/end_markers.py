@@ -168,12 +168,12 @@ class EndMarkers:
         See: T-53.
         """
         marker = EndTransactionMarker(unfinished.ending.is_commit, coordinator_epoch)
-        until_ms = self._clock.monotonic_ms() + STEP_MS
+        until_ms = self._clock.unfrozen_ms() + STEP_MS
         for _ in range(min(MARKERS_AT_A_TIME, len(unfinished.left))):
             partition = unfinished.left.pop()
             if not self._is_written(unfinished, partition, marker):
                 unfinished.failed.append(partition)
-            if self._clock.monotonic_ms() >= until_ms:
+            if self._clock.unfrozen_ms() >= until_ms:
                 break
         return not unfinished.left
 

@@ -132,13 +132,13 @@ class Endings:
         See: T-52.
         """
         now_ms = self._clock.steady_ms()
-        until_ms = self._clock.monotonic_ms() + STEP_MS
+        until_ms = self._clock.unfrozen_ms() + STEP_MS
         for unfinished in [*self._by_id.values()]:
             is_current = self._by_id.get(unfinished.ending.transactional_id) is unfinished
             if is_current and not unfinished.flushes and unfinished.not_before_ms <= now_ms:
                 unfinished.not_before_ms = 0
                 self.write_markers(unfinished)
-                if self._clock.monotonic_ms() >= until_ms:
+                if self._clock.unfrozen_ms() >= until_ms:
                     break
         return any(
             not (unfinished.not_before_ms or unfinished.flushes)

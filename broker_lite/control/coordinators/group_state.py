@@ -272,7 +272,7 @@ class GroupState:
         """Load a partition with no state in memory; if that fails, it is added to `unloaded`."""
         self.unloaded.discard(partition)
         coordinator = self._get_coordinator()
-        started_ms = self._clock.monotonic_ms()
+        started_ms = self._clock.unfrozen_ms()
         is_loaded = False
         try:
             self._replay(partition)
@@ -281,7 +281,7 @@ class GroupState:
             is_loaded = True
         except (BrokerError, DecodeError) as error:
             logger.error("groups not loaded partition=%d reason=%s", partition, error)
-        self._load_ms[partition] = self._clock.monotonic_ms() - started_ms
+        self._load_ms[partition] = self._clock.unfrozen_ms() - started_ms
         if not is_loaded:
             self.forget(partition)
             self.unloaded.add(partition)

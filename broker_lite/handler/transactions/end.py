@@ -67,7 +67,7 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
     types = messages.WriteTxnMarkersResponse
     response = types()
     written = 0
-    until_ms = context.clock.monotonic_ms() + STEP_MS
+    until_ms = context.clock.unfrozen_ms() + STEP_MS
     for marker in body.markers:
         topics = []
         for topic in marker.topics:
@@ -80,9 +80,9 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
                     )
                 )
                 written += 1
-                if written == MARKERS_AT_A_TIME or context.clock.monotonic_ms() >= until_ms:
+                if written == MARKERS_AT_A_TIME or context.clock.unfrozen_ms() >= until_ms:
                     await checkpoint()
-                    written, until_ms = 0, context.clock.monotonic_ms() + STEP_MS
+                    written, until_ms = 0, context.clock.unfrozen_ms() + STEP_MS
             topics.append(
                 types.WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions)
             )

@@ -1,4 +1,4 @@
-"""Wait by the broker's clock, which may be stepped."""
+"""Wait by the broker's clock, which may be stepped and frozen."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _SLEEP_MS_MAX: Final = 3_600_000
 
 
 class Pauses:
-    """Lets tasks wait until some time has passed; a step of the clock wakes them."""
+    """Lets tasks wait until some time has passed; a step or the end of a freeze wakes them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -22,7 +22,9 @@ class Pauses:
         """Return when so many milliseconds have passed, never earlier."""
         deadline_ms = self._clock.monotonic_ms() + pause_ms
         while (left_ms := deadline_ms - self._clock.monotonic_ms()) > 0:
-            with anyio.move_on_after(min(left_ms, _SLEEP_MS_MAX) / 1000):
+            # a frozen clock would have the same time left after the sleep
+            sleep_ms = _SLEEP_MS_MAX if self._clock.is_frozen else min(left_ms, _SLEEP_MS_MAX)
+            with anyio.move_on_after(sleep_ms / 1000):
                 await self._stepped.wait()
 
     def _on_step(self) -> None:

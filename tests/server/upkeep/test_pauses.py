@@ -1,5 +1,6 @@
 """Waiting by the broker's clock."""
 
+import time
 from typing import Any
 
 import anyio
@@ -42,3 +43,21 @@ async def test_a_step_of_the_clock_ends_a_pause_and_not_too_early() -> None:
 async def test_without_a_step_the_time_passes_by_itself() -> None:
     with anyio.fail_after(10):
         await Pauses(Clock()).wait(1)
+
+
+async def test_a_frozen_clock_is_not_asked_again_and_again() -> None:
+    asked: list[int] = []
+
+    def monotonic_ns() -> int:
+        asked.append(0)
+        return time.monotonic_ns()
+
+    clock = Clock(monotonic_ns=monotonic_ns)
+    pauses = Pauses(clock)
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            clock.freeze()
+            group.start_soon(pauses.wait, 1)
+            await anyio.sleep(0.02)
+            assert len(asked) <= 3
+            clock.unfreeze()

@@ -23,9 +23,11 @@ class Deadline:
         self.deadline_ms = deadline_ms
         self.noticed_ms: list[int] = []
         self.failures_left = 0
+        self.looks = 0
         self.noticed = anyio.Event()
 
     def next_deadline_ms(self) -> int | None:
+        self.looks += 1
         return self.deadline_ms
 
     def on_time(self) -> None:
@@ -80,6 +82,22 @@ async def test_a_stepped_clock_wakes_it() -> None:
 
     async def act() -> None:
         clock.step(3_600_000)
+        await deadline.noticed.wait()
+
+    await running([deadline], clock, alarm, act)
+
+
+async def test_a_frozen_clock_lets_it_sleep() -> None:
+    clock, alarm = Clock(), Alarm()
+    clock.watch(lambda: alarm.wake())
+    clock.freeze()
+    deadline = Deadline(clock, clock.steady_ms() + 1)
+
+    async def act() -> None:
+        await anyio.sleep(0.02)
+        assert deadline.looks <= 2
+        assert not deadline.noticed_ms
+        clock.step(1)
         await deadline.noticed.wait()
 
     await running([deadline], clock, alarm, act)

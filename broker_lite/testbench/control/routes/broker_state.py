@@ -47,19 +47,28 @@ class Reset(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ClockChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """How far the clock goes forward.
+    """How far the clock goes forward, and whether it goes on by itself.
 
     Attributes:
-        advance_ms: not negative; with 0, only retention runs.
+        advance_ms: not negative, also of a frozen clock; with 0, only retention runs.
+        freeze: true stops the clock, so that only advance_ms moves it; false lets it go on from
+            where it stands, as a reset, a restore and a restart do; left out, nothing changes.
     """
 
     advance_ms: AdvanceMs = 0
+    freeze: bool | None = None
 
 
 class ClockView(msgspec.Struct, kw_only=True):
-    """The broker's clock: milliseconds since 1970, as its timers see it."""
+    """The broker's clock.
+
+    Attributes:
+        now_ms: milliseconds since 1970, as its timers see it.
+        is_frozen: whether only advance_ms moves it.
+    """
 
     now_ms: int
+    is_frozen: bool
 
 
 async def about(call: Call) -> About:
@@ -103,19 +112,28 @@ async def reset(call: Call) -> Done:
     return Done()
 
 
-async def advance(call: Call) -> ClockView:
-    """Move the broker's clock forward; returns when the work that is due is done."""
+async def change_clock(call: Call) -> ClockView:
+    """Move the broker's clock forward, freeze it, or let it go on.
+
+    It returns when the retention that is due has run.
+    """
     change, life = call.body, call.bench.life
     assert isinstance(change, ClockChange)
+    if change.freeze:
+        life.clock.freeze()
     if change.advance_ms:
         life.clock.step(change.advance_ms)
-    await check_retention(life.cluster.logs)
-    return ClockView(now_ms=life.clock.now_ms())
+    if change.freeze is False:
+        life.clock.unfreeze()
+    if change.advance_ms or change.freeze is None:
+        await check_retention(life.cluster.logs)
+    return await now(call)
 
 
 async def now(call: Call) -> ClockView:
     """Tell the time of the broker's clock."""
-    return ClockView(now_ms=call.bench.life.clock.now_ms())
+    clock = call.bench.life.clock
+    return ClockView(now_ms=clock.now_ms(), is_frozen=clock.is_frozen)
 
 
 RESOURCES = (
@@ -123,5 +141,5 @@ RESOURCES = (
     Resource("GET", "/v1/ready", ready),
     Resource("POST", "/v1/reset", reset, body=Reset),
     Resource("GET", "/v1/clock", now, answer=ClockView),
-    Resource("POST", "/v1/clock", advance, answer=ClockView, body=ClockChange),
+    Resource("POST", "/v1/clock", change_clock, answer=ClockView, body=ClockChange),
 )
