@@ -79,16 +79,29 @@ def read_json_lines(lines: TextLines, topic: str | None = None) -> Iterator[Seed
     for text in lines:
         if text.isspace():
             continue
-        try:
-            fields = _decode(text)
-            if not isinstance(fields, dict):
-                raise FieldError('not an object such as {"topic": "t", "value": "v"}')
-            if topic is not None:
-                fields.setdefault("topic", topic)
-            record = make_record(fields, lines.number)
-        except FieldError as error:
-            raise lines.error(str(error)) from error
-        yield record
+        yield read_json_line(lines, text, topic)
+
+
+def read_json_line(lines: TextLines, text: str, topic: str | None = None) -> SeedRecord:
+    """Read one line of JSON.
+
+    Args:
+        lines: whose last line it is.
+        text: of the line, which is not blank.
+        topic: of the record if it names none.
+
+    Raises:
+        SettingsError: the line is wrong.
+    """
+    try:
+        fields = _decode(text)
+        if not isinstance(fields, dict):
+            raise FieldError('not an object such as {"topic": "t", "value": "v"}')
+        if topic is not None:
+            fields.setdefault("topic", topic)
+        return make_record(fields, lines.number)
+    except FieldError as error:
+        raise lines.error(str(error)) from error
 
 
 def _read_csv(lines: Lines) -> Iterator[SeedRecord]:

@@ -5,7 +5,7 @@ so that a restart on a volume does not write them twice.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from broker_lite.control.clock import Clock
@@ -44,12 +44,12 @@ class _Target:
 
     __slots__ = ("batches", "bytes_max", "config", "next_partition", "topic")
 
-    def __init__(self, cluster: Cluster, topic: Topic) -> None:
+    def __init__(self, cluster: Cluster, topic: Topic, batch_bytes_max: int) -> None:
         config = cluster.topic_config(topic.name)
         self.topic = topic
         self.config = cluster.validation_config(topic)
         self.bytes_max = min(
-            BATCH_BYTES_MAX, config.max_message_bytes, config.effective_segment_bytes
+            batch_bytes_max, config.max_message_bytes, config.effective_segment_bytes
         )
         self.batches: dict[int, _Batch] = {}
         self.next_partition = 0
@@ -81,6 +81,7 @@ class SeedWriter:
     Attributes:
         record_count: number of records, including those in open batches.
         topic_count: number of their topics.
+        waiting_bytes: at most so many are in open batches.
     """
 
     def __init__(
@@ -89,6 +90,8 @@ class SeedWriter:
         clock: Clock,
         marker: Marker | None,
         error_of: Callable[[str, int], SettingsError],
+        *,
+        batch_bytes_max: int = BATCH_BYTES_MAX,
     ) -> None:
         """Touch nothing yet.
 
@@ -98,6 +101,7 @@ class SeedWriter:
             marker: gets each topic before its first record; None for records that are no seed, and
                 that also go to topics that have some.
             error_of: makes an error from a reason and the number of a line.
+            batch_bytes_max: no batch of several records is larger before it is compressed.
         """
         self.record_count = 0
         self.topic_count = 0
@@ -105,8 +109,9 @@ class SeedWriter:
         self._clock = clock
         self._marker = marker
         self._error_of = error_of
+        self._batch_bytes_max = batch_bytes_max
         self._targets: dict[str, _Target | None] = {}
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
 
     def add(self, record: SeedRecord) -> None:
         """Add a record; flush() writes it at the latest.
@@ -138,8 +143,8 @@ class SeedWriter:
         batch.builder.append(timestamp_ms, record.key, record.value, record.headers)
         batch.lines.append(record.line)
         self.record_count += 1
-        self._waiting_bytes += size_bytes_max
-        if self._waiting_bytes > WAITING_BYTES_MAX:
+        self.waiting_bytes += size_bytes_max
+        if self.waiting_bytes > WAITING_BYTES_MAX:
             self.flush()
 
     def flush(self) -> None:
@@ -149,11 +154,17 @@ class SeedWriter:
             SettingsError: a topic refuses a record.
             KafkaStorageError: a log cannot be written.
         """
+        for _ in self.flush_steps():
+            pass
+
+    def flush_steps(self) -> Iterator[None]:
+        """Do what flush() does; stop after each batch, for a caller that lets others run then."""
         for target in self._targets.values():
             if target is not None:
                 for batch in list(target.batches.values()):
                     self._append(target, batch)
-        self._waiting_bytes = 0
+                    yield
+        self.waiting_bytes = 0
 
     def _open(self, record: SeedRecord) -> _Target | None:
         """Find or create a topic; None if it already has records."""
@@ -173,7 +184,7 @@ class SeedWriter:
         if self._marker is not None:
             self._marker.add(topic.name)
         self.topic_count += 1
-        return _Target(self._cluster, topic)
+        return _Target(self._cluster, topic, self._batch_bytes_max)
 
     def _create(self, record: SeedRecord) -> Topic:
         if not self._cluster.settings.auto_create_topics_enable:

@@ -12,17 +12,16 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from anyio.lowlevel import checkpoint
-
 from broker_lite import __version__
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.server.life import Life
 from broker_lite.testbench.bench import Bench
+from broker_lite.testbench.journal.turns import Turns
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
-# Other tasks have their turn after so many topics or partitions.
-_AT_A_TIME: Final = 500
+# Whether others are to have their turn is asked after so many partitions.
+_AT_A_TIME: Final = 200
 _GROUP_STATES: Final = (
     "Stable",
     "Empty",
@@ -54,9 +53,9 @@ class Metric(NamedTuple):
     samples: Iterable[Sample]
 
 
-def render(metrics: Iterable[Metric]) -> str:
-    """Return metrics as Prometheus reads them."""
-    lines = []
+async def render(metrics: Iterable[Metric]) -> str:
+    """Return metrics as Prometheus reads them; other tasks run in between."""
+    lines, turns = list[str](), Turns()
     for metric in metrics:
         lines.append(f"# HELP {metric.name} {metric.text}")
         lines.append(f"# TYPE {metric.name} {metric.kind}")
@@ -64,6 +63,7 @@ def render(metrics: Iterable[Metric]) -> str:
             told = ",".join(f'{key}="{_escaped(each)}"' for key, each in labels.items())
             shown = f"{{{told}}}" if told else ""
             lines.append(f"{metric.name}{shown} {value:.17g}")
+            await turns.next()
     return "\n".join(lines) + "\n"
 
 
@@ -76,9 +76,9 @@ async def collect(bench: Bench) -> list[Metric]:
     life = bench.life
     return [
         *await _of_logs(life),
-        *_of_brokers(life),
-        *_of_groups(life),
-        *_of_transactions(life),
+        *await _of_brokers(life),
+        *await _of_groups(life),
+        *await _of_transactions(life),
         _one(
             "broker_lite_journal_requests_total",
             "Requests that the journal has recorded.",
@@ -144,27 +144,23 @@ async def _of_logs(life: Life) -> list[Metric]:
 
 async def _in_turns(life: Life) -> AsyncIterator[tuple[Topic, range]]:
     """Yield topics with some of their partitions each."""
-    seen = 0
+    turns = Turns()
     for topic in [*life.cluster.topics.values()]:
         for first in range(0, topic.partition_count, _AT_A_TIME):
-            indexes = range(first, min(first + _AT_A_TIME, topic.partition_count))
-            seen += len(indexes)
-            yield topic, indexes
-            if seen >= _AT_A_TIME:
-                seen = 0
-                await checkpoint()
+            yield topic, range(first, min(first + _AT_A_TIME, topic.partition_count))
+            await turns.next()
 
 
-def _of_brokers(life: Life) -> list[Metric]:
-    topics = life.cluster.topics.values()
-    partitions = [each for topic in topics for each in topic.partitions]
-    led = Counter(each.leader for each in partitions)
+async def _of_brokers(life: Life) -> list[Metric]:
+    led: Counter[int] = Counter()
     under: Counter[int] = Counter()
     held: Counter[int] = Counter()
-    for each in partitions:
-        held.update(each.replicas)
-        if len(each.isr) < len(each.replicas):
-            under[each.leader] += 1
+    async for topic, indexes in _in_turns(life):
+        for each in topic.partitions[indexes.start : indexes.stop]:
+            led[each.leader] += 1
+            held.update(each.replicas)
+            if len(each.isr) < len(each.replicas):
+                under[each.leader] += 1
     nodes = [*life.nodes.states]
     connections = [
         ({"broker": node_id, "listener": name}, float(count))
@@ -197,10 +193,12 @@ def _of_brokers(life: Life) -> list[Metric]:
             "Partitions without a leader.",
             led[NO_LEADER],
         ),
-        _one("kafka_controller_kafkacontroller_globaltopiccount", "Topics.", len(topics)),
         _one(
-            "kafka_controller_kafkacontroller_globalpartitioncount", "Partitions.", len(partitions)
+            "kafka_controller_kafkacontroller_globaltopiccount",
+            "Topics.",
+            len(life.cluster.topics),
         ),
+        _one("kafka_controller_kafkacontroller_globalpartitioncount", "Partitions.", led.total()),
         Metric(
             "kafka_server_socket_server_metrics_connection_count",
             _GAUGE,
@@ -210,12 +208,15 @@ def _of_brokers(life: Life) -> list[Metric]:
     ]
 
 
-def _of_groups(life: Life) -> list[Metric]:
+async def _of_groups(life: Life) -> list[Metric]:
     groups = life.coordinators.groups
     states: Counter[str] = Counter()
     if groups.topic.exists:
         known = groups.coordinator.registry.groups.values()
-        states.update(str(each.state.value) for each in known)
+        turns = Turns()
+        for each in [*known]:
+            states[str(each.state.value)] += 1
+            await turns.next()
     name = "kafka_coordinator_group_groupmetadatamanager_numgroups"
     return [
         _one(name, "Groups.", states.total()),
@@ -226,9 +227,11 @@ def _of_groups(life: Life) -> list[Metric]:
     ]
 
 
-def _of_transactions(life: Life) -> list[Metric]:
-    known = life.coordinators.transactions.unreplicated.all()
-    states = Counter(each.state.text for each in known)
+async def _of_transactions(life: Life) -> list[Metric]:
+    states, turns = Counter[str](), Turns()
+    for each in [*life.coordinators.transactions.unreplicated.all()]:
+        states[each.state.text] += 1
+        await turns.next()
     return [
         Metric(
             "broker_lite_transactional_ids",

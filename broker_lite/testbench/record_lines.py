@@ -1,7 +1,6 @@
 """Records as JSON lines, in the form that a seed file has."""
 
 import base64
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -21,8 +20,9 @@ from broker_lite.record.control import visible_batches
 from broker_lite.record.framing import CURRENT_MAGIC, walk
 from broker_lite.record.records import Record, iterate_records
 from broker_lite.seed.fields import SeedRecord
-from broker_lite.seed.formats import read_json_lines
+from broker_lite.seed.formats import read_json_line
 from broker_lite.testbench.bounds import JSON_BYTES_MAX
+from broker_lite.testbench.journal.turns import Turns
 
 READ_BYTES: Final = 1024 * 1024
 LINES_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -60,8 +60,9 @@ class BodyLines:
         if len(self._body) > JSON_BYTES_MAX:
             raise self.error(f"a list has at most {JSON_BYTES_MAX} bytes; send lines", 1)
         try:
-            return [json.dumps(each).encode() for each in json.loads(self._body)]
-        except (ValueError, RecursionError) as error:
+            # found and not read yet: that takes a twentieth of the time
+            return map(bytes, msgspec.json.decode(self._body, type=list[msgspec.Raw]))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self.error(f"no JSON: {error}", 1) from error
 
     def error(self, reason: str, number: int | None = None) -> SettingsError:
@@ -69,16 +70,24 @@ class BodyLines:
         return SettingsError(f"line {number or self.number}: {reason}")
 
 
-def parse_lines(lines: BodyLines, topic: str) -> Iterator[SeedRecord]:
+async def parse_lines(lines: BodyLines, topic: str) -> list[SeedRecord]:
     """Read the records of a request; those that name no topic are of this one.
+
+    Other tasks run in between.
 
     Raises:
         SettingsError: a line is wrong, or of another topic.
     """
-    for record in read_json_lines(lines, topic):
+    records, turns = list[SeedRecord](), Turns()
+    for text in lines:
+        await turns.next()
+        if text.isspace():
+            continue
+        record = read_json_line(lines, text, topic)
         if record.topic != topic:
             raise lines.error(f"topic: these are the records of {topic}, not of {record.topic}")
-        yield record
+        records.append(record)
+    return records
 
 
 class Wanted(NamedTuple):

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from anyio.lowlevel import checkpoint
-
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.seed.fields import SeedRecord
-from broker_lite.seed.writer import SeedWriter
+from broker_lite.seed.writer import WAITING_BYTES_MAX, SeedWriter
 from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.journal.turns import Turns
 
-RECORDS_AT_A_TIME: Final = 500
-"""Other tasks have their turn after so many records."""
+BATCH_BYTES_MAX: Final = 128 * 1024
+"""For the writer: it takes 7 ms to compress so much with gzip, and others do not run meanwhile."""
+# Less than what the writer appends by itself, without letting others run.
+_WAITING_BYTES_MAX: Final = WAITING_BYTES_MAX // 2
 _CONFLICT: Final = 409
 
 
@@ -36,8 +37,15 @@ async def write_in_turns(writer: SeedWriter, records: Sequence[SeedRecord]) -> N
         SettingsError: a topic or partition does not exist, or a topic refuses a record.
         KafkaStorageError: a log cannot be written.
     """
-    for index, record in enumerate(records, 1):
+    turns = Turns()
+    for record in records:
         writer.add(record)
-        if index % RECORDS_AT_A_TIME == 0:
-            await checkpoint()
-    writer.flush()
+        await turns.next()
+        if writer.waiting_bytes > _WAITING_BYTES_MAX:
+            await _flush(writer, turns)
+    await _flush(writer, turns)
+
+
+async def _flush(writer: SeedWriter, turns: Turns) -> None:
+    for _ in writer.flush_steps():
+        await turns.next()

@@ -1,6 +1,7 @@
 """Waits: they end when the state is there, or tell what is there when they time out."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -87,3 +88,49 @@ async def test_a_caller_that_goes_is_forgotten() -> None:
     caller.cancel()
     await asyncio.sleep(0.02)
     assert len(asyncio.all_tasks()) == len(before) - 2
+
+
+async def test_looks_that_take_long_are_made_less_often() -> None:
+    """All of them together take a twentieth of the time, however many wait."""
+    waits, looks = Waits(), []
+
+    def look() -> int:
+        looks.append(0)
+        time.sleep(0.002)
+        return 0
+
+    async def look_in_turns() -> bool:
+        return bool(look())
+
+    async def tell() -> int:
+        return 0
+
+    callers = [waits.until(look, bool, 300, "it"), waits.until(look, bool, 300, "it")]
+    callers += [waits.until_all(look_in_turns, tell, 300, "it") for _ in range(2)]
+    assert all(await asyncio.gather(*callers, return_exceptions=True))
+    assert 8 <= len(looks) <= 8 + 2 * 300 / (20 * 2)
+
+
+async def test_a_state_of_many_parts() -> None:
+    waits, state = Waits(), [0]
+
+    async def is_met() -> bool:
+        if not state[0]:
+            raise ControlError(404, "not there")
+        return state[0] > 1
+
+    async def tell() -> list[int]:
+        return state
+
+    with pytest.raises(ControlError, match="it is not as wanted after 0 ms") as caught:
+        await waits.until_all(is_met, tell, 0, "it")
+    assert (caught.value.status, caught.value.found) == (408, [0])
+    for later in (1, 2):
+        asyncio.get_running_loop().call_later(later * 0.01, state.__setitem__, 0, later)
+    assert await waits.until_all(is_met, tell, 10_000, "it") == [2]
+
+    async def refuse() -> bool:
+        raise ControlError(400, "no")
+
+    with pytest.raises(ControlError, match="no"):
+        await waits.until_all(refuse, tell, 10_000, "it")

@@ -92,6 +92,19 @@ class Control:
             return Reply(_OK, value.data, value.media_type)
         return Reply(_OK, msgspec.json.encode(value), value=value)
 
+    def only_looks(self, method: str, path: str) -> bool:
+        """Whether a request changes nothing, so that it may end when its caller has gone.
+
+        Args:
+            method: of HTTP, in capitals.
+            path: with percent-encoded names.
+        """
+        try:
+            resource, _ = self._find(method, path)
+        except ControlError:
+            return False
+        return resource.only_looks
+
     def check(self, method: str, path: str, body: bytes) -> None:
         """Check that a request is written well, without carrying it out.
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from broker_lite.testbench.bench import Bench
 
 _DIGITS_MAX: Final = 10
+# what is asked for by POST, because it needs a body, but changes nothing
+_LOOKS: Final = frozenset({"wait", "find", "match", "explain"})
 _NOT_FOUND: Final = 404
 
 
@@ -101,3 +103,8 @@ class Resource(NamedTuple):
     def summary(self) -> str:
         """What it does, in one line."""
         return (self.handle.__doc__ or "").partition("\n")[0]
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether it changes nothing."""
+        return self.method == "GET" or self.path.rpartition("/")[2] in _LOOKS

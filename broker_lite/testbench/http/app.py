@@ -8,6 +8,8 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 
+import anyio
+
 from broker_lite.testbench.control.control import Control, Reply
 
 Scope = Mapping[str, Any]
@@ -42,14 +44,37 @@ class App:
         if reply is None:
             body = await _body(receive)
             is_json = _media_type(headers) == _JSON
-            reply = _too_large() if body is None else await self._answer(scope, body, is_json)
-        await _send(send, receive, reply, scope["method"] != "HEAD")
+            if body is None:
+                reply = _too_large()
+            else:
+                reply = await self._answer(scope, receive, body, is_json)
+        if reply is not None:
+            await _send(send, receive, reply, scope["method"] != "HEAD")
 
-    async def _answer(self, scope: Scope, body: bytes, is_json: bool) -> Reply:
+    async def _answer(
+        self, scope: Scope, receive: Receive, body: bytes, is_json: bool
+    ) -> Reply | None:
+        """Carry out a request; return None if it waited or looked for a caller that has gone.
+
+        What changes something goes on to its end, whether or not anybody waits for the answer.
+        """
         path = scope["raw_path"].decode("latin-1").partition("?")[0]
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        query = scope["query_string"].decode()
-        return await self._control.request(method, path, query, body, is_json=is_json)
+        reply: Reply | None = None
+        async with anyio.create_task_group() as group:
+            if self._control.only_looks(method, path):
+                group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
+            query = scope["query_string"].decode()
+            reply = await self._control.request(method, path, query, body, is_json=is_json)
+            group.cancel_scope.cancel()
+        return reply
+
+
+async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel a scope when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
 
 
 def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
@@ -117,16 +142,8 @@ async def _send(send: Send, receive: Receive, reply: Reply, has_body: bool) -> N
 
 async def _stream(send: Send, receive: Receive, parts: AsyncIterator[bytes]) -> None:
     """Send parts as they come, until they end or the client goes."""
-    import anyio
-
     async with anyio.create_task_group() as group:
-
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            group.cancel_scope.cancel()
-
-        group.start_soon(watch)
+        group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
         async for part in parts:
             await send({"type": "http.response.body", "body": part, "more_body": True})
         group.cancel_scope.cancel()

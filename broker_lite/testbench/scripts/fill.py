@@ -10,7 +10,7 @@ from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_offsets import commit_offsets
 from broker_lite.testbench.journal.turns import Turns
-from broker_lite.testbench.record_writing import check_leaders, write_in_turns
+from broker_lite.testbench.record_writing import BATCH_BYTES_MAX, check_leaders, write_in_turns
 
 Offsets = Mapping[str, Mapping[str, Mapping[int, int]]]
 """Group, then topic, then partition, then offset."""
@@ -25,7 +25,7 @@ async def fill(life: Life, records: Sequence[SeedRecord], offsets: Offsets) -> N
     if records:
         for topic in {record.topic for record in records}:
             check_leaders(life, topic)
-        writer = SeedWriter(life.cluster, life.clock, None, _error)
+        writer = SeedWriter(life.cluster, life.clock, None, _error, batch_bytes_max=BATCH_BYTES_MAX)
         try:
             with uncollected():
                 await write_in_turns(writer, records)

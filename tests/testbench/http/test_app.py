@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from broker_lite.testbench.control.control import Control
-from broker_lite.testbench.control.resource import Call, Raw, Resource
+from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.http.app import BODY_BYTES_MAX, App
 
 pytestmark = pytest.mark.anyio
@@ -28,6 +28,20 @@ async def count(call: Call) -> Raw:
             yield b"%d\n" % number
 
     return Raw("text/event-stream", numbers())
+
+
+ended: list[str] = []
+
+
+async def wait(_call: Call) -> Done:
+    """Wait for some time."""
+    try:
+        await anyio.sleep(0.05)
+    except anyio.get_cancelled_exc_class():
+        ended.append("cancelled")
+        raise
+    ended.append("done")
+    return Done()
 
 
 class Exchange:
@@ -55,13 +69,20 @@ class Exchange:
         await anyio.lowlevel.checkpoint()
         self.sent.append(message)
 
-    async def run(self) -> tuple[int, bytes]:
+    @property
+    def control(self) -> Control:
         bench: Any = None
         table = [
             Resource("POST", "/v1/echo", echo, body=bytes),
             Resource("GET", "/v1/count", count),
+            Resource("GET", "/v1/slow", wait),
+            Resource("POST", "/v1/slow/wait", wait),
+            Resource("POST", "/v1/slow/change", wait),
         ]
-        await App(Control(bench, table))(self.scope, self.receive, self.send)
+        return Control(bench, table)
+
+    async def run(self) -> tuple[int, bytes]:
+        await App(self.control)(self.scope, self.receive, self.send)
         body = b"".join(each.get("body", b"") for each in self.sent[1:])
         return self.sent[0]["status"], body
 
@@ -141,3 +162,22 @@ async def test_a_stream_ends_when_the_client_goes() -> None:
     status, _ = await exchange.run()
     assert status == 200
     assert len(exchange.sent) < 1000
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "end"),
+    [
+        ("GET", "/v1/slow", "cancelled"),
+        ("HEAD", "/v1/slow", "cancelled"),
+        ("POST", "/v1/slow/wait", "cancelled"),
+        ("POST", "/v1/slow/change", "done"),
+    ],
+)
+async def test_a_look_ends_when_the_client_goes_and_a_change_goes_on(
+    method: str, path: str, end: str
+) -> None:
+    ended.clear()
+    exchange = Exchange(method, path)
+    await App(exchange.control)(exchange.scope, exchange.receive, exchange.send)
+    assert ended == [end]
+    assert bool(exchange.sent) == (end == "done")

@@ -12,6 +12,7 @@ from broker_lite.seed.writer import SeedWriter
 from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.control.routes.topics import find_topic
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.record_lines import (
     LINES_BYTES_MAX,
     BodyLines,
@@ -19,7 +20,7 @@ from broker_lite.testbench.record_lines import (
     parse_lines,
     read_lines,
 )
-from broker_lite.testbench.record_writing import RECORDS_AT_A_TIME, check_leaders, write_in_turns
+from broker_lite.testbench.record_writing import BATCH_BYTES_MAX, check_leaders, write_in_turns
 
 LINES: Final = "application/x-ndjson"
 _BAD_REQUEST: Final = 400
@@ -106,23 +107,19 @@ async def write_records(call: Call) -> Written:
     assert isinstance(body, bytes)
     check_leaders(life, name)
     lines = BodyLines(body)
-    writer = SeedWriter(life.cluster, life.clock, None, lambda why, at: lines.error(why, at))
+    writer = SeedWriter(
+        life.cluster, life.clock, None, lines.error, batch_bytes_max=BATCH_BYTES_MAX
+    )
     try:
         with uncollected():
-            records = []
-            for record in parse_lines(lines, name):
-                records.append(record)
-                if len(records) % RECORDS_AT_A_TIME == 0:
-                    await checkpoint()
-            await write_in_turns(writer, records)
+            await write_in_turns(writer, await parse_lines(lines, name))
     except SettingsError as error:
         text, at = str(error), str(error).partition(":")[0]
         raise ControlError(_BAD_REQUEST, text, at) from error
-    topic = find_topic(life, name)
-    ends = {
-        str(index): life.cluster.log(name, index).log_end_offset
-        for index in range(topic.partition_count)
-    }
+    ends, turns = dict[str, int](), Turns()
+    for index in range(find_topic(life, name).partition_count):
+        ends[str(index)] = life.cluster.log(name, index).log_end_offset
+        await turns.next()
     return Written(records=writer.record_count, end_offsets=ends)
 
 

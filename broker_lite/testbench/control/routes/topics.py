@@ -1,10 +1,8 @@
 """Topics: what there is of them, new ones, deletion, a wait for partitions and records."""
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
-from anyio.lowlevel import checkpoint
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
@@ -15,12 +13,11 @@ from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.journal.turns import Turns
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _CREATED_MAX: Final = 100_000
-# Other tasks have their turn after the offsets of so many partitions.
-_PARTITIONS_AT_A_TIME: Final = 64
 
 
 class TopicPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -137,13 +134,16 @@ async def get_topic(call: Call) -> TopicView:
     """Tell the configs of a topic that are not default, and the offsets of its partitions."""
     life = call.bench.life
     topic = find_topic(life, call.path["topic"])
-    offsets: list[PartitionOffsets] = []
-    for first in range(0, topic.partition_count, _PARTITIONS_AT_A_TIME):
-        if first:
-            await checkpoint()
-        stop = min(first + _PARTITIONS_AT_A_TIME, topic.partition_count)
-        offsets += _offsets(life, topic, range(first, stop))
-    return _view(topic, offsets)
+    return await _told(life, topic, range(topic.partition_count))
+
+
+async def _told(life: Life, topic: Topic, indexes: range) -> TopicView:
+    """Return what is told of a topic and some of its partitions; other tasks run in between."""
+    offsets, turns = list[PartitionOffsets](), Turns()
+    for index in indexes:
+        offsets.append(_offsets_of(life, topic, index))
+        await turns.next()
+    return TopicView(**msgspec.structs.asdict(_summary(topic)), offsets=offsets)
 
 
 async def create_topic(call: Call) -> TopicView:
@@ -172,26 +172,37 @@ async def wait_for_topic(call: Call) -> TopicView:
     wanted, bench, name = call.body, call.bench, call.path["topic"]
     assert isinstance(wanted, TopicWait)
 
-    def look() -> TopicView:
+    async def is_met() -> bool:
+        life = bench.life
+        topic = find_topic(life, name)
+        asked = _asked(topic, wanted.partition)
+        if topic.partition_count < wanted.partitions or not asked:
+            return False
+        records, turns = 0, Turns()
+        for index in asked:
+            try:
+                log = life.cluster.log(name, index)
+            except KafkaStorageError:
+                return False
+            if log.high_watermark < wanted.end_offset:
+                return False
+            records += log.high_watermark - log.log_start_offset
+            await turns.next()
+        return records >= wanted.records
+
+    async def tell() -> TopicView:
         topic = find_topic(bench.life, name)
-        count = topic.partition_count
-        asked = range(count) if wanted.partition is None else [wanted.partition]
-        there = [index for index in asked if 0 <= index < count]
-        return _view(topic, _offsets(bench.life, topic, there))
+        return await _told(bench.life, topic, _asked(topic, wanted.partition))
 
-    return await bench.waits.until(
-        look, lambda view: _is_met(view, wanted), wanted.timeout_ms, f"topic {name}"
-    )
+    return await bench.waits.until_all(is_met, tell, wanted.timeout_ms, f"topic {name}")
 
 
-def _is_met(view: TopicView, wanted: TopicWait) -> bool:
-    records = sum(each.high_watermark - each.start for each in view.offsets)
-    return (
-        view.partitions >= wanted.partitions
-        and bool(view.offsets)
-        and all(each.high_watermark >= wanted.end_offset for each in view.offsets)
-        and records >= wanted.records
-    )
+def _asked(topic: Topic, partition: int | None) -> range:
+    """Return the partitions that are asked for and there; None asks for all."""
+    count = topic.partition_count
+    if partition is None:
+        return range(count)
+    return range(partition, partition + 1) if 0 <= partition < count else range(0)
 
 
 def find_topic(life: Life, name: str) -> Topic:
@@ -215,14 +226,6 @@ def _summary(topic: Topic) -> TopicSummary:
         internal=topic.is_internal,
         configs=dict(topic.overrides),
     )
-
-
-def _view(topic: Topic, offsets: list[PartitionOffsets]) -> TopicView:
-    return TopicView(**msgspec.structs.asdict(_summary(topic)), offsets=offsets)
-
-
-def _offsets(life: Life, topic: Topic, indexes: Iterable[int]) -> list[PartitionOffsets]:
-    return [_offsets_of(life, topic, index) for index in indexes]
 
 
 def _offsets_of(life: Life, topic: Topic, index: int) -> PartitionOffsets:

@@ -10,6 +10,7 @@ import pytest
 
 from broker_lite.testbench.metrics import Metric, render
 from broker_lite.testing import Broker
+from tests.testbench.control.routes.conftest import Others
 
 _SAMPLE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
 
@@ -28,9 +29,10 @@ def scrape(broker: Broker) -> dict[str, float]:
     return {name: float(value) for name, _, value in (each.rpartition(" ") for each in samples)}
 
 
-def test_the_format() -> None:
+@pytest.mark.anyio
+async def test_the_format() -> None:
     metric = Metric("a_total", "counter", "What it is.", [({}, 3), ({"x": 'a"\\\n'}, 0.5)])
-    assert render([metric]).splitlines() == [
+    assert (await render([metric])).splitlines() == [
         "# HELP a_total What it is.",
         "# TYPE a_total counter",
         "a_total 3",
@@ -38,8 +40,16 @@ def test_the_format() -> None:
     ]
 
 
-def test_large_numbers_are_told_in_full() -> None:
-    assert render([Metric("a", "gauge", "It.", [({}, 2**53)])]).endswith("a 9007199254740992\n")
+@pytest.mark.anyio
+async def test_large_numbers_are_told_in_full() -> None:
+    told = await render([Metric("a", "gauge", "It.", [({}, 2**53)])])
+    assert told.endswith("a 9007199254740992\n")
+
+
+@pytest.mark.anyio
+async def test_many_samples_let_others_run(others: Others) -> None:
+    metric = Metric("a", "gauge", "It.", [({"x": each}, 1) for each in range(30)])
+    assert await others.while_running(render([metric])) >= 30
 
 
 def test_logs(broker: Broker) -> None:

@@ -1,16 +1,23 @@
 """Records by the control API: out as lines, in as lines, the same after a round trip.
 
-Also tests: broker_lite.testbench.record_lines.
+Also tests: broker_lite.testbench.record_lines, broker_lite.testbench.record_writing.
 """
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from broker_lite.record.framing import walk
+from broker_lite.seed.writer import SeedWriter
+from broker_lite.testbench.record_lines import BodyLines, parse_lines
+from broker_lite.testbench.record_writing import write_in_turns
 from broker_lite.testing import Broker, BrokerFailed
+from tests.seed.seeding import Seeding
+from tests.testbench.control.routes.conftest import Others
 
 T = "/v1/topics/t/records"
 
@@ -161,3 +168,32 @@ def test_nothing_is_written_where_nobody_leads() -> None:
         cluster.control("PATCH", f"/v1/brokers/{down}", {"state": "stopped"})
         with pytest.raises(BrokerFailed, match=r"topic t: nobody leads the partitions \[1\]"):
             cluster.control("POST", T, '{"value": 1}')
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "body", [b'{"value":"x"}\n' * 30, b"\n" * 30, b"[" + b"{}, " * 29 + b"{}]"]
+)
+async def test_reading_lines_lets_others_run(others: Others, body: bytes) -> None:
+    assert await others.while_running(parse_lines(BodyLines(body), "t")) >= 30
+
+
+@pytest.mark.anyio
+async def test_writing_large_records_lets_others_run(others: Others, tmp_path: Path) -> None:
+    """Also while the open batches of many partitions are written at the end."""
+    seeding = Seeding(tmp_path / "data", num_partitions="40")
+    given = [json.dumps({"value": "x" * 300_000, "partition": each}) for each in range(40)]
+    records = await parse_lines(BodyLines("\n".join(given).encode()), "t")
+    writer = SeedWriter(seeding.cluster, seeding.clock, None, BodyLines(b"").error)
+    assert await others.while_running(write_in_turns(writer, records)) >= 2 * len(records)
+    assert writer.waiting_bytes == 0
+    seeding.close()
+
+
+def test_batches_that_have_to_be_compressed_are_small(broker: Broker) -> None:
+    broker.create_topic("t", configs={"compression.type": "gzip"})
+    text = "".join(json.dumps({"value": "x" * 50_000}) + "\n" for _ in range(8))
+    broker.control("POST", T, text)
+    (log,) = broker.data_dir.glob("t-0/*.log")
+    data = memoryview(log.read_bytes())
+    assert len([*walk(data)]) == 4

@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
+import psutil
 import pytest
 
 from broker_lite.errors import ClientError
@@ -147,3 +149,13 @@ def test_a_partition_that_is_offline_is_told_among_the_others() -> None:
         assert (there["end"], "error" in there) == (1, False)
         wanted = {"partition": 1, "records": 1, "timeout_ms": 1000}
         assert asked(broker, "POST", "/v1/topics/t/wait", wanted)["offsets"][0]["end"] == 1
+
+
+def test_a_wait_for_many_partitions_takes_little_time(broker: Broker) -> None:
+    broker.create_topic("many", partitions=2000)
+    broker.control("GET", "/v1/topics/many")  # opens the logs
+    process = psutil.Process(broker.pid)
+    before_s = sum(process.cpu_times()[:2])
+    with pytest.raises(BrokerFailed, match="not as wanted after 2000 ms"):
+        broker.wait_for_topic("many", records=1, timeout=timedelta(seconds=2))
+    assert sum(process.cpu_times()[:2]) - before_s < 0.3
