@@ -8,7 +8,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.server.nodes import Nodes
-from broker_lite.server.orders import Order, Restore
+from broker_lite.server.orders import LastOrder
 from broker_lite.server.seams import Seams
 
 
@@ -30,7 +30,7 @@ class Life(NamedTuple):
     clock: Clock
     nodes: Nodes
     replicas: ReplicaManager
-    order: Callable[[Order | Restore], None]
+    order: Callable[[LastOrder], None]
     address: str
 
 

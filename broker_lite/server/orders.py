@@ -13,10 +13,13 @@ import enum
 import logging
 import socket
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeAlias
 
 import anyio
+
+from broker_lite.control.metadata.topic import Topic
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -37,11 +40,23 @@ class Restore(NamedTuple):
 
     Attributes:
         snapshot: its directory.
-        is_seeded: whether the topics and records of the start come on top.
     """
 
     snapshot: Path
-    is_seeded: bool = False
+
+
+class KeepTopics(NamedTuple):
+    """The order to begin anew with an empty data directory, in which some topics are made anew.
+
+    Attributes:
+        topics: as they are now; the topics and records of the start come on top.
+    """
+
+    topics: Sequence[Topic]
+
+
+LastOrder: TypeAlias = Order | Restore | KeepTopics
+"""An order that ends a life of the broker."""
 
 
 class Step(NamedTuple):
@@ -66,7 +81,7 @@ class Orders:
             fd: descriptor of the connected stream socket; None if only signals give orders.
         """
         self._sock = None if fd is None else socket.socket(fileno=fd)
-        self._given: deque[Order | Restore | Step | Asked] = deque()
+        self._given: deque[LastOrder | Step | Asked] = deque()
         self._parts: list[bytes] = []
         self._unsent = bytearray()
         self._arrived = anyio.Event()
@@ -89,12 +104,12 @@ class Orders:
         self._given.appendleft(Order.STOP)
         self._arrived.set()
 
-    def give(self, order: Order | Restore) -> None:
+    def give(self, order: LastOrder) -> None:
         """Add an order, after all others."""
         self._given.append(order)
         self._arrived.set()
 
-    async def next(self) -> Order | Restore | Step | Asked:
+    async def next(self) -> LastOrder | Step | Asked:
         """Wait for the next order."""
         while not self._given:
             self._arrived = anyio.Event()
@@ -103,7 +118,7 @@ class Orders:
 
     def are_waiting(self) -> bool:
         """True if there is an order to stop or begin anew that next() has not returned yet."""
-        return any(isinstance(order, Order | Restore) for order in self._given)
+        return any(isinstance(order, LastOrder) for order in self._given)
 
     def tell_ready(self, address: str) -> None:
         """Write that the broker can be used, at HOST:PORT."""

@@ -35,7 +35,7 @@ from broker_lite.server.life import Bench, Life
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
-from broker_lite.server.orders import Order, Orders, Restore, Step
+from broker_lite.server.orders import KeepTopics, LastOrder, Order, Orders, Restore, Step
 from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
 from broker_lite.server.upkeep.leaders import keep_leaders
@@ -117,24 +117,23 @@ async def _serve(
             async with _at_the_bench(bench):
                 order = await _live(site, cluster, clock, ready)
                 while order is not Order.STOP:
-                    is_seeded = _begin_anew(data_dir, order)
+                    _begin_anew(data_dir, order)
                     clock = Clock()
                     cluster = Cluster.open(settings, data_dir, clock)
-                    order = await _live(site, cluster, clock, is_seeded=is_seeded)
+                    order = await _live(site, cluster, clock, before=order)
     return 0
 
 
-def _begin_anew(data_dir: Path, order: Order | Restore) -> bool:
-    """Empty the data directory, or fill it from a snapshot; return whether it gets the seed."""
+def _begin_anew(data_dir: Path, order: LastOrder) -> None:
+    """Empty the data directory, and fill it if there is a snapshot to restore."""
     erase(data_dir)
     if not isinstance(order, Restore):
         logger.info("beginning anew with an empty data directory")
-        return True
+        return
     from broker_lite.log.directory.snapshots import restore_snapshot
 
     logger.info("beginning anew with snapshot %s", order.snapshot.name)
     restore_snapshot(order.snapshot, data_dir)
-    return order.is_seeded
 
 
 @asynccontextmanager
@@ -163,8 +162,8 @@ async def _live(
     clock: Clock,
     ready: Callable[[str], None] | None = None,
     *,
-    is_seeded: bool = True,
-) -> Order | Restore:
+    before: LastOrder | None = None,
+) -> LastOrder:
     """Serve clients until the next order, and close the cluster.
 
     Args:
@@ -172,9 +171,10 @@ async def _live(
         cluster: open.
         clock: the cluster's.
         ready: called by the first life, None for later ones.
-        is_seeded: whether the topics and records that the settings name are made.
+        before: the order that ended the life before. After a restore, the topics and records that
+            the settings name are not made.
     """
-    order: Order | Restore = Order.STOP
+    order: LastOrder = Order.STOP
     try:
         # No object that is read here becomes garbage: collections would be a tenth of the reading.
         gc.disable()
@@ -190,7 +190,7 @@ async def _live(
             # lives do not freeze, because the garbage of the lives before them must be found.
             gc.freeze()
         gc.enable()
-        if is_seeded and not await seed.apply(cluster, clock, site.orders.are_waiting):
+        if not await _fill(site, cluster, clock, before):
             order = await _next_order(site, clock, cluster)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
@@ -226,6 +226,17 @@ async def _live(
     return order
 
 
+async def _fill(site: _Site, cluster: Cluster, clock: Clock, before: LastOrder | None) -> bool:
+    """Make the topics and records that a life begins with; return False if it has to end."""
+    if isinstance(before, Restore):
+        return True
+    if isinstance(before, KeepTopics):
+        from broker_lite.control.cluster.kept_topics import make_anew
+
+        make_anew(cluster, before.topics)
+    return await seed.apply(cluster, clock, site.orders.are_waiting)
+
+
 async def _go_on(cluster: Cluster, clock: Clock, coordinators: Coordinators) -> None:
     """Import what the start did not wait for, and compact logs from then on."""
     # a limiter of its own, so that it takes no thread that requests wait for
@@ -241,9 +252,9 @@ def _preload(coordinators: Coordinators) -> None:
     import_module("broker_lite.server.upkeep.compaction")
 
 
-async def _next_order(site: _Site, clock: Clock, cluster: Cluster) -> Order | Restore:
+async def _next_order(site: _Site, clock: Clock, cluster: Cluster) -> LastOrder:
     """Wait for the order that ends this life; other orders are carried out meanwhile."""
-    while not isinstance(order := await site.orders.next(), Order | Restore):
+    while not isinstance(order := await site.orders.next(), LastOrder):
         if isinstance(order, Step):
             clock.step(order.step_ms)
             await check_retention(cluster.logs)

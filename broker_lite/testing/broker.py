@@ -225,7 +225,8 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         start. Faults and recorded requests stay.
 
         Args:
-            keep_topics: whether all topics stay, without records, with their ids and configs.
+            keep_topics: whether topics stay, without records, with their ids and configs; nothing
+                else does.
 
         Raises:
             BrokerFailed: it does not run, or the reset fails.

@@ -1,8 +1,7 @@
 """The door: addresses, the control API of a real broker over HTTP, and by lines of JSON.
 
 Also tests: broker_lite.testbench.bench, broker_lite.server.life,
-broker_lite.testbench.control.table, broker_lite.testbench.http.server,
-broker_lite.testbench.control.routes.broker_state.
+broker_lite.testbench.control.table, broker_lite.testbench.http.server.
 """
 
 import json

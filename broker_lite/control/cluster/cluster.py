@@ -241,15 +241,22 @@ class Cluster(ClusterView):
             self.make_logs(topic)
         return topic
 
-    def create_topics(self, plans: Sequence[TopicPlan]) -> list[Topic]:
+    def create_topics(
+        self, plans: Sequence[TopicPlan], ids: Sequence[bytes] | None = None
+    ) -> list[Topic]:
         """Create planned topics, all or none; then make_logs() has to make their logs.
+
+        Args:
+            plans: as plan_topic() gave them.
+            ids: of the topics; None for new ones.
 
         Raises:
             KafkaStorageError: the change was not written; no topic was created.
 
         Rule: P-108, P-113.
         """
-        ids = [self.make_id() for _ in plans]
+        if ids is None:
+            ids = [self.make_id() for _ in plans]
         records: list[MetadataChange] = []
         for plan, topic_id in zip(plans, ids, strict=True):
             records += changes.creation(plan, topic_id)

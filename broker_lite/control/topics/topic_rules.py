@@ -136,14 +136,14 @@ def _placed(
     placer = Placer(usable, chance=chance)
     placer.check(replication_factor)
     if len(usable) == 1:  # nothing to choose: a topic may get 10,000 partitions at once
-        return [_placement(brokers, (usable[0].node_id,))] * count
+        return [placed_at(brokers, (usable[0].node_id,))] * count
     known: dict[tuple[int, ...], Placement] = {}
     placements = []
     for _ in range(count):
         replicas = placer.place(replication_factor)
         placement = known.get(replicas)
         if placement is None:
-            placement = known[replicas] = _placement(brokers, replicas)
+            placement = known[replicas] = placed_at(brokers, replicas)
         placements.append(placement)
     return placements
 
@@ -158,7 +158,7 @@ def _assigned_placement(
 
     Rule: C-03 (ReplicationControlManager.createTopic).
     """
-    placement = _placement(brokers, tuple(replicas))
+    placement = placed_at(brokers, tuple(replicas))
     if not placement.isr:
         raise InvalidReplicaAssignment(
             f"All brokers specified in the manual partition assignment for partition {index} are "
@@ -167,7 +167,8 @@ def _assigned_placement(
     return placement
 
 
-def _placement(brokers: BrokerRegistrations, replicas: tuple[int, ...]) -> Placement:
+def placed_at(brokers: BrokerRegistrations, replicas: tuple[int, ...]) -> Placement:
+    """Return the placement of a new partition; those of the brokers that are active are in sync."""
     return Placement(
         replicas,
         tuple(filter(brokers.is_active, replicas)),

@@ -3,14 +3,15 @@
 A snapshot is the directory `.snapshots/NAME` inside of the data directory. Segments that are not
 written any more are hard links, everything else is a copy. A broker does not look into
 `.snapshots`. Kafka refuses to start with a directory of that name, so the snapshots have to be
-deleted before a data directory goes to a Kafka.
+deleted before a data directory goes to a Kafka; the folder goes with the last one.
 
 The caller does not let the event loop run while a snapshot is saved. So it shows one moment.
 """
 
 import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -54,14 +55,18 @@ def snapshots_of(data_dir: Path) -> list[Path]:
     return sorted(each for each in found if each.suffix != _UNFINISHED)
 
 
+def remove_folder_if_empty(data_dir: Path) -> None:
+    """Remove the folder of snapshots if the last one is gone: a Kafka does not start with it."""
+    with suppress(OSError):
+        (data_dir / SNAPSHOTS).rmdir()
+
+
 def is_being_cleaned(logs: LogManager) -> bool:
     """Whether the cleaner is replacing segments; no snapshot can be saved then."""
     return any(log.segments.is_being_cleaned for log in logs.loaded_logs())
 
 
-def save_snapshot(
-    logs: LogManager, name: str, *, broker_epoch: int, topics: Collection[str] | None = None
-) -> Path:
+def save_snapshot(logs: LogManager, name: str, *, broker_epoch: int) -> Path:
     """Save a snapshot; one of the same name is replaced at the end.
 
     Nothing is flushed: a snapshot survives the end of the process, but maybe not of the machine.
@@ -70,7 +75,6 @@ def save_snapshot(
         logs: open ones.
         name: of the snapshot.
         broker_epoch: for the mark of a clean stop.
-        topics: whose records are saved; None for all.
 
     Returns:
         The directory of the snapshot.
@@ -83,24 +87,23 @@ def save_snapshot(
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        _save_all(logs, unfinished, broker_epoch, topics)
+        _save_all(logs, unfinished, broker_epoch)
         shutil.rmtree(target, ignore_errors=True)
         unfinished.rename(target)
     except (OSError, KafkaStorageError) as error:
         shutil.rmtree(unfinished, ignore_errors=True)
+        remove_folder_if_empty(logs.data_dir)
         raise KafkaStorageError(f"snapshot {name}: {error}") from error
     return target
 
 
-def _save_all(
-    logs: LogManager, target: Path, broker_epoch: int, topics: Collection[str] | None
-) -> None:
+def _save_all(logs: LogManager, target: Path, broker_epoch: int) -> None:
     for entry in os.scandir(logs.data_dir):
         if entry.is_file() and entry.name not in _WRITTEN:
             copy_file(entry.path, str(target / entry.name))
     if logs.metadata_log is not None:
         _save(logs, target, METADATA_TOPIC, 0, logs.metadata_log)
-    saved = _to_save(logs, topics)
+    saved = _to_save(logs)
     for (topic, index), partition in saved.items():
         _save(logs, target, topic, index, partition.log)
         partition.note_offsets()
@@ -116,15 +119,14 @@ def _save_all(
         create_file(str(target / file), text.encode())
 
 
-def _to_save(logs: LogManager, topics: Collection[str] | None) -> dict[tuple[str, int], Partition]:
-    """Return the partitions of some topics that have been written to."""
+def _to_save(logs: LogManager) -> dict[tuple[str, int], Partition]:
+    """Return the partitions that have been written to."""
     saved = {}
     for key, partition in logs.checkpoints.partitions.items():
-        if topics is None or key[0] in topics:
-            if key in logs.offline or not partition.is_clean:
-                raise KafkaStorageError(f"partition {key[0]}-{key[1]} is not usable")
-            if _has_records(partition):
-                saved[key] = partition
+        if key in logs.offline or not partition.is_clean:
+            raise KafkaStorageError(f"partition {key[0]}-{key[1]} is not usable")
+        if _has_records(partition):
+            saved[key] = partition
     return saved
 
 

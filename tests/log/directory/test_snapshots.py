@@ -1,6 +1,7 @@
 """Snapshots of a data directory: what is in them, and a start from one."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.snapshots import (
     is_being_cleaned,
+    remove_folder_if_empty,
     restore_snapshot,
     save_snapshot,
     snapshots_of,
@@ -81,14 +83,15 @@ def test_a_log_that_is_not_loaded(tmp_path: Path) -> None:
     manager.close()
 
 
-def test_some_topics(tmp_path: Path) -> None:
-    manager = started(tmp_path, "t", "u")
-    manager.open_metadata_log()
-    for topic in ("t", "u"):
-        append(manager.get(topic, 0))
-    snapshot = save_snapshot(manager, "s", broker_epoch=0, topics=["u"])
-    names = {each.name for each in snapshot.iterdir() if each.is_dir()}
-    assert names == {"__cluster_metadata-0", "u-0"}
+def test_the_folder_goes_with_the_last_snapshot(tmp_path: Path) -> None:
+    manager = started(tmp_path, "t")
+    snapshot = save_snapshot(manager, "s", broker_epoch=0)
+    remove_folder_if_empty(tmp_path)
+    assert snapshot.exists()
+    shutil.rmtree(snapshot)
+    remove_folder_if_empty(tmp_path)
+    assert not snapshot.parent.exists()
+    remove_folder_if_empty(tmp_path)
     manager.close()
 
 

@@ -1,6 +1,6 @@
 """What a script brings along: records and committed offsets, before its rules are in force.
 
-Also tests: broker_lite.testbench.record_writing, broker_lite.testbench.group_offsets.
+Also tests: broker_lite.testbench.record_writing.
 """
 
 import json

@@ -1,18 +1,16 @@
 """The broker as a whole: whether it is ready, a reset, its clock."""
 
-import shutil
 from typing import Final, Literal
 
 import msgspec
-from anyio import to_thread
 
 from broker_lite import __version__
-from broker_lite.server.orders import Order, Restore
+from broker_lite.control.cluster.kept_topics import kept
+from broker_lite.server.orders import KeepTopics, Order
 from broker_lite.server.upkeep.maintenance import check_retention
 from broker_lite.testbench.bounds import AdvanceMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.snapshots import KEPT_TOPICS, save
 
 _UNAVAILABLE: Final = 503
 
@@ -95,20 +93,16 @@ async def ready(call: Call) -> Done:
 async def reset(call: Call) -> Done:
     """Remove all data but the topics and records of the start; returns when it is ready again.
 
-    Groups, transactions, users and the steps of the clock are gone, too.
+    Groups, transactions, users, quotas, the configs of brokers and the steps of the clock are gone,
+    too. Topics that are kept have their ids, configs and replicas, and are led by the first one.
     """
     wanted, bench = call.body, call.bench
     assert isinstance(wanted, Reset)
     life = bench.life
     bench.clear(faults="faults" not in wanted.keep, journal="journal" not in wanted.keep)
-    if "topics" not in wanted.keep:
-        life.order(Order.RESET)
-        await bench.next_life()
-        return Done()
-    snapshot = save(life, KEPT_TOPICS, with_records=False)
-    life.order(Restore(snapshot, is_seeded=True))
+    keeps = "topics" in wanted.keep
+    life.order(KeepTopics(kept(life.cluster.topics.values())) if keeps else Order.RESET)
     await bench.next_life()
-    await to_thread.run_sync(shutil.rmtree, snapshot)
     return Done()
 
 

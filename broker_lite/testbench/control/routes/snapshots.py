@@ -8,12 +8,16 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from broker_lite.log.directory.snapshots import is_being_cleaned, snapshots_of
+from broker_lite.log.directory.snapshots import (
+    is_being_cleaned,
+    remove_folder_if_empty,
+    snapshots_of,
+)
 from broker_lite.server.life import Life
 from broker_lite.server.orders import Restore
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.snapshots import KEPT_TOPICS, save
+from broker_lite.testbench.snapshots import save
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
@@ -76,18 +80,19 @@ async def restore_snapshot(call: Call) -> Done:
 
 
 async def delete_snapshot(call: Call) -> Done:
-    """Remove a snapshot."""
+    """Remove a snapshot; with the last one, the folder of snapshots goes, too."""
     path = _found(call.bench.life, call.path["name"])
     # renamed first, so that nobody restores a part of it
     gone = path.with_name(path.name + ".unfinished")
     await to_thread.run_sync(lambda: shutil.rmtree(gone, ignore_errors=True))
     path.rename(gone)
     await to_thread.run_sync(lambda: shutil.rmtree(gone, ignore_errors=True))
+    remove_folder_if_empty(call.bench.life.cluster.logs.data_dir)
     return Done()
 
 
 def _all(life: Life) -> list[Path]:
-    return [path for path in snapshots_of(life.cluster.logs.data_dir) if path.name != KEPT_TOPICS]
+    return snapshots_of(life.cluster.logs.data_dir)
 
 
 def _found(life: Life, name: str) -> Path:

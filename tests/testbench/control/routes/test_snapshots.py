@@ -6,6 +6,7 @@ Also tests: broker_lite.testbench.snapshots.
 import itertools
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from confluent_kafka import Producer
 
 from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.wire import messages
+from tests.support.raw_client import RawClient
 
 
 @pytest.fixture(scope="module", params=[1, 3])
@@ -216,8 +219,81 @@ def test_a_reset_that_keeps_topics(broker: Broker) -> None:
     assert broker.records("t") == []
     assert asked(broker, "GET", "/v1/groups") == []
     assert asked(broker, "GET", "/v1/snapshots") == []
+    assert not (broker.data_dir / ".snapshots").exists()
     broker.produce("t", "a")
     assert [each.value for each in broker.records("t")] == [b"a"]
+
+
+def test_a_reset_that_keeps_topics_keeps_nothing_else(broker: Broker) -> None:
+    broker.create_topic("t", 2)
+    last = len(broker.addresses)
+    before = broker.partition("t", 0)
+    if last > 1:
+        moved = next(each for each in (1, 2, 3) if each != before["leader"])
+        broker.move_leader("t", 0, to=moved)
+    change_settings(broker)
+    assert settings_of(broker) == ("2", 1, 1)
+    broker.reset(keep_topics=True)
+    assert settings_of(broker) == ("1", 0, 0)
+    after = broker.partition("t", 0)
+    assert (after["leader"], after["leader_epoch"]) == (before["leader"], 0)
+    assert after["isr"] == before["isr"]
+
+
+def change_settings(broker: Broker) -> None:
+    """Set a config of a broker, a quota and the credentials of a user."""
+    kind = messages.IncrementalAlterConfigsRequest
+    config = kind.AlterableConfig(name="log.cleaner.threads", config_operation=0, value="2")
+    resource = kind.AlterConfigsResource(resource_type=4, resource_name="1", configs=[config])
+    quotas = messages.AlterClientQuotasRequest
+    entity = quotas.EntityData(entity_type="client-id", entity_name="slow")
+    op = quotas.OpData(key="producer_byte_rate", value=1e6, remove=False)
+    users = messages.AlterUserScramCredentialsRequest
+    user = users.ScramCredentialUpsertion(
+        name="u", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p" * 32
+    )
+    with RawClient(broker.host, broker.port) as client:
+        client.call("IncrementalAlterConfigs", 1, resources=[resource], validate_only=False)
+        entry = quotas.EntryData(entity=[entity], ops=[op])
+        client.call("AlterClientQuotas", 1, entries=[entry], validate_only=False)
+        client.call("AlterUserScramCredentials", 0, deletions=[], upsertions=[user])
+
+
+def settings_of(broker: Broker) -> tuple[str, int, int]:
+    """Return the config of the broker, and how many quotas and users there are."""
+    kind = messages.DescribeConfigsRequest
+    names = ["log.cleaner.threads"]
+    resource = kind.DescribeConfigsResource(
+        resource_type=4, resource_name="1", configuration_keys=names
+    )
+    with RawClient(broker.host, broker.port) as client:
+        configs = client.call("DescribeConfigs", 4, resources=[resource])
+        quotas = client.call("DescribeClientQuotas", 1, components=[], strict=False)
+        users = client.call("DescribeUserScramCredentials", 0, users=None)
+    return configs.results[0].configs[0].value, len(quotas.entries or ()), len(users.results)
+
+
+def test_a_step_of_a_script_that_keeps_topics(broker: Broker) -> None:
+    """It ends its own script, and leaves nothing behind."""
+    broker.create_topic("t")
+    reset = {"method": "POST", "path": "/v1/reset", "body": {"keep": ["topics"]}}
+    broker.produce("t", "a")
+    broker.control("POST", "/v1/scripts", {"steps": [{"do": reset}]})
+    while asked(broker, "GET", "/v1/scripts"):
+        time.sleep(0.01)
+    while broker.records("t"):
+        time.sleep(0.01)
+    assert asked(broker, "GET", "/v1/topics/t")["partitions"] == 1
+    assert not (broker.data_dir / ".snapshots").exists()
+
+
+def test_the_folder_goes_with_the_last_snapshot(broker: Broker) -> None:
+    for name in ("a", "b"):
+        save(broker, name)
+    for name in ("a", "b"):
+        assert (broker.data_dir / ".snapshots").exists()
+        broker.control("DELETE", f"/v1/snapshots/{name}")
+    assert not (broker.data_dir / ".snapshots").exists()
 
 
 def test_a_reset_that_keeps_what_there_is_not(broker: Broker) -> None:
