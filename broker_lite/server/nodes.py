@@ -2,7 +2,8 @@
 
 import enum
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -44,12 +45,18 @@ class _Slot:
         self.listeners = listeners
         self.state = NodeState.DOWN
         self.was_killed = False
+        # Commands for one node take turns: a stop waits until connections are closed.
+        self.turn = anyio.Lock()
         self.node: Node | None = None
         self.scope = anyio.CancelScope()
 
 
 class Nodes:
-    """Starts the nodes, and puts each into another state on command; used by the event loop."""
+    """Starts the nodes, and puts each into another state on command; used by the event loop.
+
+    Attributes:
+        rolling: held by a rolling restart: there is one at a time.
+    """
 
     def __init__(
         self,
@@ -81,6 +88,7 @@ class Nodes:
         self._membership = membership
         self._replicas = replicas
         self._group: TaskGroup | None = None
+        self.rolling = anyio.Lock()
 
     @property
     def states(self) -> dict[int, NodeState]:
@@ -170,12 +178,12 @@ class Nodes:
         Raises:
             WrongState: it is down already.
         """
-        slot = self._slot(node_id, *_ALIVE)
-        await self._end(slot)
-        slot.was_killed = True
-        logger.info("node killed node=%d", node_id)
-        self._replicas.node_gone(node_id)
-        self._membership.go_silent(node_id)
+        async with self._turn(node_id, *_ALIVE) as slot:
+            await self._end(slot)
+            slot.was_killed = True
+            logger.info("node killed node=%d", node_id)
+            self._replicas.node_gone(node_id)
+            self._membership.go_silent(node_id)
 
     async def stop(self, node_id: int) -> None:
         """Shut a node down: others take over what it leads, then it closes its connections.
@@ -183,16 +191,16 @@ class Nodes:
         Raises:
             WrongState: it is not up.
         """
-        slot = self._slot(node_id, NodeState.UP)
-        assert slot.node is not None
-        self._membership.shut_down(node_id)
-        slot.node.stop()
-        await slot.node.ended.wait()
-        await self._end(slot)
-        slot.was_killed = False
-        logger.info("node stopped node=%d", node_id)
-        self._replicas.node_gone(node_id)
-        self._membership.has_shut_down(node_id)
+        async with self._turn(node_id, NodeState.UP) as slot:
+            assert slot.node is not None
+            self._membership.shut_down(node_id)
+            slot.node.stop()
+            await slot.node.ended.wait()
+            await self._end(slot)
+            slot.was_killed = False
+            logger.info("node stopped node=%d", node_id)
+            self._replicas.node_gone(node_id)
+            self._membership.has_shut_down(node_id)
 
     async def hang(self, node_id: int) -> None:
         """Let a node go on accepting clients, but read and answer nothing.
@@ -202,13 +210,13 @@ class Nodes:
         Raises:
             WrongState: it is not up.
         """
-        slot = self._slot(node_id, NodeState.UP)
-        assert slot.node is not None
-        slot.node.hang()
-        slot.state = NodeState.HUNG
-        logger.info("node hung node=%d", node_id)
-        self._replicas.node_gone(node_id)
-        self._membership.go_silent(node_id)
+        async with self._turn(node_id, NodeState.UP) as slot:
+            assert slot.node is not None
+            slot.node.hang()
+            slot.state = NodeState.HUNG
+            logger.info("node hung node=%d", node_id)
+            self._replicas.node_gone(node_id)
+            self._membership.go_silent(node_id)
 
     async def bring_up(self, node_id: int) -> None:
         """Bring a node back that is down or hung.
@@ -217,19 +225,19 @@ class Nodes:
             WrongState: it is up.
             SettingsError: somebody else has its port now.
         """
-        slot = self._slot(node_id, NodeState.HUNG, NodeState.DOWN)
-        if slot.state is NodeState.HUNG:
-            assert slot.node is not None
-            self._membership.speak(node_id)
-            slot.node.go_on()
-            slot.state = NodeState.UP
-        else:
-            self._membership.prepare_return(node_id, was_killed=slot.was_killed)
-            self._open(slot)
-            self._start(slot)
-        self._replicas.node_back(node_id)
-        self._replicas.settle()
-        logger.info("node is up node=%d", node_id)
+        async with self._turn(node_id, NodeState.HUNG, NodeState.DOWN) as slot:
+            if slot.state is NodeState.HUNG:
+                assert slot.node is not None
+                self._membership.speak(node_id)
+                slot.node.go_on()
+                slot.state = NodeState.UP
+            else:
+                self._membership.prepare_return(node_id, was_killed=slot.was_killed)
+                self._open(slot)
+                self._start(slot)
+            self._replicas.node_back(node_id)
+            await self._replicas.settle_in_turns()
+            logger.info("node is up node=%d", node_id)
 
     def check_is_up(self, node_id: int) -> None:
         """Demand that there is a node, and that it answers.
@@ -248,6 +256,12 @@ class Nodes:
             with anyio.CancelScope(shield=True):
                 await node.ended.wait()
         slot.listeners.close()
+
+    @asynccontextmanager
+    async def _turn(self, node_id: int, *states: NodeState) -> AsyncIterator[_Slot]:
+        """Wait until no other command is about a node, and demand one of some states then."""
+        async with self._slot(node_id, *NodeState).turn:
+            yield self._slot(node_id, *states)
 
     def _slot(self, node_id: int, *states: NodeState) -> _Slot:
         slot = self._slots.get(node_id)

@@ -7,16 +7,18 @@ Source: ReplicaManager, Partition (KIP-392, KIP-497, KIP-966).
 """
 
 import logging
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Final
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.controller import Moved
-from broker_lite.control.cluster.elections import Election, change
+from broker_lite.control.cluster.controller import Alteration, Moved
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration, Topic
+from broker_lite.control.replication.isr_changes import due_ms, lacking, late, shrunk
 from broker_lite.errors import BrokerError, KafkaStorageError, cause_of
 from broker_lite.log.log import Log
 from broker_lite.log.replicas import STOPPED, Lag, Replicas
@@ -24,8 +26,9 @@ from broker_lite.log.replicas import STOPPED, Lag, Replicas
 _log = logging.getLogger("broker_lite.control")
 
 _CAUGHT_UP: Final = None
-# So many changes of ISRs are written at once, so that a timer does not hold the loop for long.
-_SETTLED_AT_A_TIME: Final = 256
+# So many changes of ISRs are written at once, so that a timer does not hold the loop for long:
+# each takes up to 0.5 ms if there are 100 replicas.
+_SETTLED_AT_A_TIME: Final = 64
 Key = tuple[str, int]
 
 
@@ -43,7 +46,12 @@ class ReplicaManager:
         self._clock = clock
         self._lagging: dict[Key, Replicas] = {}
         self._gone: set[int] = set()
-        self._has_followers = len(cluster.node_ids) > 1
+        # the brokers of others count, too: this directory may once have been served by several
+        self._has_followers = len(cluster.node_ids) > 1 or any(
+            len(partition.replicas) > 1
+            for topic in cluster.topics.values()
+            for partition in topic.partitions
+        )
         self.settled_at_a_time = _SETTLED_AT_A_TIME
         # partitions that replicas may join by now
         self._unsettled: set[Key] = set()
@@ -52,17 +60,7 @@ class ReplicaManager:
         cluster.watchers.add_first(self)
         if self._has_followers:
             cluster.when_loaded(self._follow)
-            self._look_for_missing(cluster.node_ids)
-
-    def _look_for_missing(self, node_ids: Container[int]) -> None:
-        """Remember to look at the partitions of some brokers whose ISRs lack replicas."""
-        self._unsettled.update(
-            (topic.name, index)
-            for topic in self._cluster.topics.values()
-            for index, partition in enumerate(topic.partitions)
-            if len(partition.isr) < len(partition.replicas)
-            and any(node_id in node_ids for node_id in partition.replicas)
-        )
+            self._unsettled.update(lacking(cluster, cluster.node_ids))
 
     # -- commands
 
@@ -109,16 +107,11 @@ class ReplicaManager:
         self._return((topic.name, partition), node_id)
         self.settle()
 
-    def catch_up_all(self) -> None:
-        """Let all replicas have all records, and join their ISRs.
-
-        Raises:
-            KafkaStorageError: a change of an ISR is not written.
-        """
+    def return_all(self) -> None:
+        """Let all replicas have all records; they join their ISRs when these settle."""
         for key, replicas in [*self._lagging.items()]:
             for node_id in [*replicas.behind]:
                 self._return(key, node_id)
-        self.settle()
 
     def _return(self, key: Key, node_id: int) -> None:
         """End the lag of a replica; it gets the records when its broker and a leader are there."""
@@ -134,7 +127,7 @@ class ReplicaManager:
             KafkaStorageError: the change of the ISR is not written.
         """
         self.fall_behind(topic, partition, node_id, Lag(is_frozen=True))
-        self._shrink(topic, partition, [node_id])
+        self._shrink({(topic.name, partition): [node_id]})
 
     def end_of(self, topic_name: str, partition: int, node_id: int) -> int | None:
         """Return the log end offset of a replica that is behind; None for one that is not."""
@@ -159,7 +152,7 @@ class ReplicaManager:
             if self._cluster.has_replica(*key, node_id):
                 self._return(key, node_id)
                 self._follow_key(key)
-        self._look_for_missing((node_id,))
+        self._unsettled.update(lacking(self._cluster, (node_id,)))
 
     def _follow_key(self, key: Key) -> None:
         log = self._cluster.loaded_log(*key)
@@ -204,6 +197,16 @@ class ReplicaManager:
         """
         while self._unsettled:
             self._settle_some()
+
+    async def settle_in_turns(self) -> None:
+        """Do what settle() does; other tasks run in between.
+
+        Raises:
+            KafkaStorageError: a change of an ISR is not written; the next call tries it again.
+        """
+        while self._unsettled:
+            self._settle_some()
+            await checkpoint()
 
     def _settle_some(self) -> None:
         """Look at a bounded number of partitions, and write the changes of their ISRs together."""
@@ -291,53 +294,50 @@ class ReplicaManager:
     def _due(self, key: Key) -> list[int]:
         replicas = self._lagging[key]
         topic = self._cluster.topics.get(key[0])
-        if topic is None or replicas.is_stopped:
+        has_log = self._cluster.loaded_log(*key) is not None  # it may be offline
+        if topic is None or not has_log or replicas.is_stopped:
             return []
-        due = [] if (moves_ms := replicas.next_change_ms()) is None else [moves_ms]
-        lag_max_ms = self._cluster.settings.replica_lag_time_max_ms
-        for node_id in replicas.behind:
-            since_ms = replicas.behind_since_ms(node_id)
-            if since_ms is not None and node_id in topic.partitions[key[1]].isr:
-                due.append(since_ms + lag_max_ms + 1)
-        return due
+        return due_ms(replicas, topic.partitions[key[1]], self._lag_max_ms)
+
+    @property
+    def _lag_max_ms(self) -> int:
+        return self._cluster.settings.replica_lag_time_max_ms
 
     def on_time(self) -> None:
-        """Move high watermarks, and shrink and expand ISRs.
+        """Move high watermarks, and shrink and expand ISRs; what is too much is due again.
 
-        Rule: C-51 (Partition.maybeShrinkIsr).
+        See: C-51 (Partition.maybeShrinkIsr).
         """
-        now_ms = self._clock.steady_ms()
-        lag_max_ms = self._cluster.settings.replica_lag_time_max_ms
-        for key, replicas in [*self._lagging.items()]:
-            log = self._cluster.loaded_log(*key)
-            if log is None or min(self._due(key), default=now_ms + 1) > now_ms:
-                continue
-            topic = self._cluster.topics[key[0]]
-            late = [
-                node_id
-                for node_id in replicas.behind
-                if node_id in topic.partitions[key[1]].isr
-                and (since_ms := replicas.behind_since_ms(node_id)) is not None
-                and now_ms - since_ms > lag_max_ms
-            ]
-            if late:
-                self._shrink(topic, key[1], late)
-            self._look(log)
-            replicas.forget_old_ends()
+        now_ms, topics = self._clock.steady_ms(), self._cluster.topics
+        late_ms = now_ms - self._lag_max_ms
+        due = (key for key in self._lagging if min(self._due(key), default=now_ms + 1) <= now_ms)
+        keys = [*islice(due, self.settled_at_a_time)]
+        self._shrink(
+            {
+                key: late(self._lagging[key], topics[key[0]].partitions[key[1]], late_ms)
+                for key in keys
+            }
+        )
+        for key in keys:
+            replicas, log = self._lagging.get(key), self._cluster.loaded_log(*key)
+            if replicas is not None and log is not None:
+                self._look(log)
+                replicas.forget_old_ends()
             self._unsettled.add(key)
         if len(self._unsettled) > self.settled_at_a_time:
             self._settle_some()  # the next deadline has passed already: others have their turn
         else:
             self.settle()
 
-    def _shrink(self, topic: Topic, partition: int, gone: Collection[int]) -> None:
-        before = topic.partitions[partition]
-        isr = [node_id for node_id in before.isr if node_id not in gone]
-        if self._is_led(before) and isr != [*before.isr]:
-            terms = self._cluster.controller.terms(topic, Election.ONLINE)
-            _log.info("ISR shrinks topic=%s-%d isr=%s", topic.name, partition, isr)
-            after = change(before, terms, isr=isr)._replace(is_recovering=False)
-            self._cluster.controller.alter(topic, partition, after)
+    def _shrink(self, gone: Mapping[Key, Collection[int]]) -> None:
+        """Take replicas out of ISRs, all in one write."""
+        altered: list[Alteration] = []
+        for (name, index), node_ids in gone.items():
+            topic = self._cluster.topics[name]
+            if node_ids and self._is_led(topic.partitions[index]):
+                altered += shrunk(self._cluster, topic, index, node_ids)
+        if altered:
+            self._cluster.controller.alter_all(altered)
 
     # -- changes of the cluster
 

@@ -114,7 +114,8 @@ def test_c72_the_offsets_are_forgotten(trio: Seen) -> None:
         assert trio.kept == []
         await begun(trio.commit(offset=8))
         assert trio.kept == ["g"]
-        trio.manager.catch_up_all()
+        trio.manager.return_all()
+        trio.manager.settle()
         trio.step(0)
         assert trio.kept == []
         trio.cluster.delete_topics([trio.cluster.topics[OFFSETS_TOPIC]])

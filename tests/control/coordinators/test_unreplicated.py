@@ -255,7 +255,8 @@ def test_c68_an_id_that_moves_before_the_decision_is_replicated(
         assert trio.state() == ("Ongoing" if is_lost else "PrepareCommit")
         trio.transactions.on_time()
         assert trio.open_transactions() == [is_lost, is_lost]
-        trio.manager.catch_up_all()
+        trio.manager.return_all()
+        trio.manager.settle()
         assert trio.state() == ("Ongoing" if is_lost else "CompleteCommit")
 
     asyncio.run(scene())

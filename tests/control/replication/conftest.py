@@ -35,7 +35,8 @@ class Brokers:
         self.due: list[int | None] = []
         self.cluster.membership.due_at = self.due.append
         self.manager = ReplicaManager(self.cluster, self.clock)
-        for node_id in (1, 2, 3):
+        self.cluster.membership.fence_others()
+        for node_id in self.cluster.node_ids:
             self.cluster.register(node_id, [])
         if "t" not in self.cluster.topics:
             self.create("t")

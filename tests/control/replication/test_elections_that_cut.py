@@ -128,7 +128,8 @@ def test_a_lag_of_a_broker_that_is_gone_stands_still(brokers: Brokers) -> None:
     brokers.down(2)
     brokers.lag(2, Lag(ms=1))
     brokers.catch_up(2)
-    brokers.manager.catch_up_all()
+    brokers.manager.return_all()
+    brokers.manager.settle()
     brokers.pass_time(1000)
     assert brokers.manager.end_of("t", 0, 2) == 1
     brokers.append()
@@ -219,7 +220,8 @@ def test_without_a_leader_a_broker_that_is_back_has_what_it_had(brokers: Brokers
     assert brokers.partition.leader == NO_LEADER
     brokers.up(2)
     brokers.catch_up(2)
-    brokers.manager.catch_up_all()
+    brokers.manager.return_all()
+    brokers.manager.settle()
     assert brokers.partition.leader == NO_LEADER
     assert brokers.manager.end_of("t", 0, 2) == 1
     brokers.pass_time(LAG_MAX_MS * 2)
@@ -313,7 +315,9 @@ def test_a_log_that_is_offline_does_not_stop_the_timers(brokers: Brokers, disk: 
     brokers.clock.step(LAG_MAX_MS + 1)
     brokers.manager.on_time()
     assert brokers.cluster.topics["u"].partitions[0].isr == (1, 3)
-    brokers.manager.catch_up_all()
+    assert brokers.manager.next_deadline_ms() is None  # or the timers would never sleep
+    brokers.manager.return_all()
+    brokers.manager.settle()
     brokers.down(3)
     brokers.up(3)
     assert other.high_watermark == 1

@@ -3,7 +3,6 @@
 from typing import Literal
 
 import msgspec
-from anyio.lowlevel import checkpoint
 
 from broker_lite.control.cluster.electing import preferred_elections
 from broker_lite.server.life import Life
@@ -81,33 +80,39 @@ async def change_broker(call: Call) -> BrokerView:
         case None:
             if change.metadata is None:
                 raise ControlError(400, "give the state or the metadata of the broker")
-    life.replicas.settle()
+    await life.replicas.settle_in_turns()
     return await get_broker(call)
 
 
 async def roll(call: Call) -> Done:
     """Restart the brokers that are up, one after the other, each by a controlled shutdown."""
     life = call.bench.life
-    for node_id, state in life.nodes.states.items():
-        if state is NodeState.UP:
-            await life.nodes.stop(node_id)
-            await life.nodes.bring_up(node_id)
-            await elect(life.cluster, preferred_elections, None)
-    life.replicas.settle()
+    async with life.nodes.rolling:
+        for node_id in life.nodes.states:
+            if life.nodes.states[node_id] is NodeState.UP:
+                await life.nodes.stop(node_id)
+                await life.nodes.bring_up(node_id)
+                await elect(life.cluster, preferred_elections, None)
+    await life.replicas.settle_in_turns()
     return Done()
 
 
 async def heal(call: Call) -> Done:
-    """Bring every broker back, with all records, and let preferred replicas lead again."""
+    """Bring every broker back, with all records, and let preferred replicas lead again.
+
+    A broker that runs, but was unregistered, is started again: it takes part from then on.
+    """
     life = call.bench.life
-    for node_id, state in life.nodes.states.items():
-        if state is not NodeState.UP:
-            await life.nodes.bring_up(node_id)
-            await checkpoint()  # other tasks run in between
-        life.cluster.thaw_metadata(node_id)
-    life.replicas.catch_up_all()
+    for view in _views(life):
+        if view.fenced and life.nodes.states[view.id] is NodeState.UP:
+            await life.nodes.stop(view.id)
+        if life.nodes.states[view.id] is not NodeState.UP:
+            await life.nodes.bring_up(view.id)
+        life.cluster.thaw_metadata(view.id)
+    life.replicas.return_all()
+    await life.replicas.settle_in_turns()
     await elect(life.cluster, preferred_elections, None)
-    life.replicas.settle()
+    await life.replicas.settle_in_turns()
     return Done()
 
 
