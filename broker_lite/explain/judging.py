@@ -128,6 +128,8 @@ class Judge(NamedTuple):
         verdict = judge._partition(records, version)
         if verdict is None or verdict.error is None or verdict.error.code != told.code:
             verdict = Verdict(told.why, None, told.code)
+        elif verdict.why.rule == told.why.rule:
+            verdict = verdict._replace(why=told.why)  # with the times of the broker's clock
         return verdict._replace(config=told.config)
 
     def _whole_request(self, produce: ProduceRequest) -> tuple[tuple[int, int], Verdict] | None:
