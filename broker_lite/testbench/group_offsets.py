@@ -9,7 +9,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_views import group_of
-from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.turns import Turns
 from broker_lite.wire import messages
 
 # the last version of OffsetCommit that names topics

@@ -16,7 +16,7 @@ from broker_lite import __version__
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.server.life import Life
 from broker_lite.testbench.bench import Bench
-from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.turns import Turns
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")

@@ -22,7 +22,7 @@ from broker_lite.record.records import Record, iterate_records
 from broker_lite.seed.fields import SeedRecord
 from broker_lite.seed.formats import read_json_line
 from broker_lite.testbench.bounds import JSON_BYTES_MAX
-from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.turns import Turns
 
 READ_BYTES: Final = 1024 * 1024
 LINES_BYTES_MAX: Final = 32 * 1024 * 1024

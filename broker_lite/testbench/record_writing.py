@@ -8,7 +8,7 @@ from broker_lite.seed.fields import SeedRecord
 from broker_lite.seed.writer import WAITING_BYTES_MAX, SeedWriter
 from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.turns import Turns
 
 BATCH_BYTES_MAX: Final = 128 * 1024
 """For the writer: it takes 7 ms to compress so much with gzip, and others do not run meanwhile."""

@@ -1,10 +1,11 @@
-"""A broker without its sockets that misbehaves as rules say."""
+"""A broker without its sockets that misbehaves as rules say, and turns that are counted."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import anyio
 import msgspec
 import pytest
 
@@ -12,6 +13,7 @@ from broker_lite.handler.context import Parts, Request, WireAnswer
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.table import APIS
 from broker_lite.server.seams import Seams
+from broker_lite.testbench import turns
 from broker_lite.testbench.faults.engine import Faults
 from broker_lite.testbench.faults.fault import Fault
 from broker_lite.testbench.faults.rules import Rule
@@ -125,3 +127,30 @@ def bench(tmp_path: Path) -> Iterator[FaultyBroker]:
 
 
 Bench = Callable[[], FaultyBroker]
+
+
+class Others:
+    """Another task, which counts its turns."""
+
+    async def while_running(self, work: Awaitable[object]) -> int:
+        """Await some work; return how many turns the task had meanwhile."""
+        count = 0
+
+        async def count_turns() -> None:
+            nonlocal count
+            while True:
+                count += 1
+                await anyio.lowlevel.checkpoint()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(count_turns)
+            await work
+            tasks.cancel_scope.cancel()
+        return count
+
+
+@pytest.fixture
+def others(monkeypatch: pytest.MonkeyPatch) -> Others:
+    """Turns that end at once."""
+    monkeypatch.setattr(turns, "TURN_S", 0)
+    return Others()

@@ -11,8 +11,8 @@ from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry import Entry
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.selectors import Matcher, Selectors
+from broker_lite.testbench.turns import Turns
 
 QUEUE_MAX: Final = 1000
 """So many entries wait for a slow follower; the oldest are lost then."""

@@ -9,8 +9,8 @@ from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.near import in_words, who
 from broker_lite.testbench.journal.render import line
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.selectors import Matcher, Selectors, api_keys
+from broker_lite.testbench.turns import Turns
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from typing import Final
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.render import client
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.selectors import Matcher, Mismatch
+from broker_lite.testbench.turns import Turns
 
 LOOKED_AT: Final = 1000
 """Of the newest entries: older ones are seldom what a test is about."""

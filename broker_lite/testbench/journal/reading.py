@@ -14,8 +14,8 @@ from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.render import line
 from broker_lite.testbench.journal.shown import answer_json, request_json
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.selectors import Matcher, Selectors
+from broker_lite.testbench.turns import Turns
 
 LIMIT: Final = 100
 NAMES_MAX: Final = 100

@@ -11,8 +11,8 @@ from broker_lite.testbench.bounds import JSON_BYTES_MAX
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.topic_names import Names
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.record_lines import Wanted, read_lines
+from broker_lite.testbench.turns import Turns
 from broker_lite.wire.structs import Struct
 
 RECORD_BYTES_MAX: Final = JSON_BYTES_MAX // 2

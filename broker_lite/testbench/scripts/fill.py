@@ -9,8 +9,8 @@ from broker_lite.seed.writer import SeedWriter
 from broker_lite.server.life import Life
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_offsets import commit_offsets
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.record_writing import BATCH_BYTES_MAX, check_leaders, write_in_turns
+from broker_lite.testbench.turns import Turns
 
 Offsets = Mapping[str, Mapping[str, Mapping[int, int]]]
 """Group, then topic, then partition, then offset."""

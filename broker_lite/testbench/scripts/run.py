@@ -18,12 +18,12 @@ from broker_lite.testbench.faults.fault import Fault
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.match import Comparing, Comparison
 from broker_lite.testbench.journal.render import line
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.journal.waits import wait
 from broker_lite.testbench.scripts.fill import fill
 from broker_lite.testbench.scripts.form import Acted, Do, Record, StepState, When
 from broker_lite.testbench.scripts.outcome import Outcome, ScriptState, outcome_of
 from broker_lite.testbench.scripts.prepare import Prepared, body_of
+from broker_lite.testbench.turns import Turns
 
 if TYPE_CHECKING:
     from broker_lite.testbench.bench import Bench

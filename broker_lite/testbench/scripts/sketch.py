@@ -10,10 +10,10 @@ from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import api_name
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.scripts.before import Before
 from broker_lite.testbench.scripts.form import Expectation, Script
 from broker_lite.testbench.selectors import Selectors
+from broker_lite.testbench.turns import Turns
 
 REQUESTS_MAX: Final = 1000
 _AROUND: Final = frozenset((3, 18))

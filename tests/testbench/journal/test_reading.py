@@ -1,17 +1,15 @@
 """Lists of entries, and all that is known of one.
 
-Also tests: broker_lite.testbench.journal.turns.
+Also tests: broker_lite.testbench.turns.
 """
 
 from typing import Any
 
-import anyio
 import msgspec
 import pytest
 
 from broker_lite.handler.context import CloseConnection
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.journal import turns
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.reading import (
     Detail,
@@ -27,6 +25,7 @@ from broker_lite.testbench.journal.reading import (
 )
 from broker_lite.testbench.selectors import Selectors
 from broker_lite.wire import messages
+from tests.testbench.conftest import Others
 from tests.testbench.journal.recorded import Client, batch, produce, produced, recording
 
 pytestmark = pytest.mark.anyio
@@ -94,25 +93,18 @@ async def test_fields_that_were_not_kept_match_nothing() -> None:
     assert await ids(journal, where={"allow_auto_topic_creation": True}) == ""
 
 
-async def test_a_long_list_lets_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "TURN_S", 0)
+async def test_a_long_list_lets_others_run(others: Others) -> None:
     journal = recording()
     client = Client(journal)
     for _ in range(20):
         client.send(messages.ProduceRequest, produce(batch()), 9, produced())
-    others = 0
+    found: list[Summary] = []
 
-    async def count() -> None:
-        nonlocal others
-        while True:
-            others += 1
-            await anyio.lowlevel.checkpoint()
+    async def look() -> None:
+        found.extend(await listed(journal, Selectors(topic="none")))
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(count)
-        assert await listed(journal, Selectors(topic="none")) == []
-        tasks.cancel_scope.cancel()
-    assert others >= 20
+    assert await others.while_running(look()) >= 20
+    assert found == []
 
 
 @pytest.mark.parametrize(("text", "number"), [(None, None), (4, 4), ("r17", 17)])

@@ -12,7 +12,6 @@ from broker_lite.seed.writer import SeedWriter
 from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.control.routes.topics import find_topic
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.journal.turns import Turns
 from broker_lite.testbench.record_lines import (
     LINES_BYTES_MAX,
     BodyLines,
@@ -21,6 +20,7 @@ from broker_lite.testbench.record_lines import (
     read_lines,
 )
 from broker_lite.testbench.record_writing import BATCH_BYTES_MAX, check_leaders, write_in_turns
+from broker_lite.testbench.turns import Turns
 
 LINES: Final = "application/x-ndjson"
 _BAD_REQUEST: Final = 400

@@ -13,7 +13,7 @@ from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.turns import Turns
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404

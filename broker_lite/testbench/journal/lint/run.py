@@ -20,7 +20,7 @@ from broker_lite.testbench.journal.lint.rates import (
     metadata_storm,
     single_records,
 )
-from broker_lite.testbench.journal.turns import Turns
+from broker_lite.testbench.turns import Turns
 
 _SEVERITIES: Final = ("error", "warning", "hint")
 

@@ -10,7 +10,7 @@ import pytest
 
 from broker_lite.testbench.metrics import Metric, render
 from broker_lite.testing import Broker
-from tests.testbench.control.routes.conftest import Others
+from tests.testbench.conftest import Others
 
 _SAMPLE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
 

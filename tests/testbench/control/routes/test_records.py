@@ -17,7 +17,7 @@ from broker_lite.testbench.record_lines import BodyLines, parse_lines
 from broker_lite.testbench.record_writing import write_in_turns
 from broker_lite.testing import Broker, BrokerFailed
 from tests.seed.seeding import Seeding
-from tests.testbench.control.routes.conftest import Others
+from tests.testbench.conftest import Others
 
 T = "/v1/topics/t/records"
 
