@@ -12,7 +12,10 @@ from tests.support.docker import Container, docker
 
 
 def copy_script(container: Container, case: StartScript, port: int, folder: Path) -> None:
-    """Put the script into the container, as the library does it."""
+    """Put the script into the container, as the library does it, but whole at once.
+
+    The container runs the script as soon as it sees it, and fails while it is still being copied.
+    """
     address = docker(
         "inspect", "--format={{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", container.id
     )
@@ -26,7 +29,8 @@ def copy_script(container: Container, case: StartScript, port: int, folder: Path
     file = folder / "script"
     file.write_text(text)
     file.chmod(0o777)
-    docker("cp", str(file), f"{container.id}:{case.path}")
+    docker("cp", str(file), f"{container.id}:{case.path}.copied")
+    docker("exec", "--user=0", container.id, "mv", f"{case.path}.copied", case.path)
 
 
 def use(bootstrap: str) -> str:
