@@ -83,6 +83,17 @@ def test_a_log_that_is_not_loaded(tmp_path: Path) -> None:
     manager.close()
 
 
+def test_all_that_was_written_to_is_saved(tmp_path: Path) -> None:
+    manager = started(tmp_path, "t", "u", "unused")
+    manager.open_metadata_log()
+    for topic in ("t", "u"):
+        append(manager.get(topic, 0))
+    snapshot = save_snapshot(manager, "s", broker_epoch=0)
+    names = {each.name for each in snapshot.iterdir() if each.is_dir()}
+    assert names == {"__cluster_metadata-0", "t-0", "u-0"}
+    manager.close()
+
+
 def test_the_folder_goes_with_the_last_snapshot(tmp_path: Path) -> None:
     manager = started(tmp_path, "t")
     snapshot = save_snapshot(manager, "s", broker_epoch=0)
