@@ -135,8 +135,8 @@ class Hooks(dict[int, Hook]):
     """Hooks by API key.
 
     Attributes:
-        may_wait: whether one may wait for longer than its handler. No answer is kept back then to
-            leave together with the next one.
+        may_wait: whether that of Produce may wait for longer than its handler. No answer is kept
+            back then to leave together with the next one.
         keep_refused: keeps a request that is refused, with the error, the reason, and the refused
             partitions of a Produce, which may still become more; returns the id by which it can be
             asked for. None where nobody asks.

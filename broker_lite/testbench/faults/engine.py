@@ -23,6 +23,7 @@ logger = logging.getLogger("broker_lite.testbench")
 
 RULES_MAX: Final = 1000
 _DECISIONS_KEPT: Final = 100_000
+_PRODUCE: Final = 0
 _AFTER_END_S: Final = 0.0005
 """So that the time is over when it is looked at."""
 
@@ -199,8 +200,11 @@ class Faults:
 
     @property
     def may_wait(self) -> bool:
-        """True if a request may have to wait for longer than its handler does."""
-        return any(fault.rule.may_wait for faults in self._by_key.values() for fault in faults)
+        """True if a Produce may have to wait for longer than its handler does.
+
+        Only answers before a Produce are ever kept back, so rules on other APIs do not count.
+        """
+        return any(fault.rule.may_wait for fault in self._by_key.get(_PRODUCE, ()))
 
     async def around(self, facts: Facts, handle: Handler) -> Parts | None:
         """Answer a request: as the first rule says that claims it, or by its handler."""

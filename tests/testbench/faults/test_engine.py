@@ -121,15 +121,23 @@ def test_a_rule_that_is_not_there(bench: FaultyBroker) -> None:
 def test_only_apis_with_rules_have_hooks(bench: FaultyBroker) -> None:
     fault = bench.rule(keys=["EndTxn"], hold=True)
     assert set(bench.seams.hooks) == {END_TXN}
-    assert bench.seams.hooks.may_wait
     bench.rule(keys=["Heartbeat"], drop="after")
     bench.faults.remove(fault.id)
     assert set(bench.seams.hooks) == {12}
-    assert not bench.seams.hooks.may_wait
     bench.rule(observe=True)
     assert {0, 1, 3, 18} < set(bench.seams.hooks)
     bench.faults.clear()
     assert not bench.seams.hooks
+
+
+def test_answers_are_kept_back_unless_a_produce_may_wait(bench: FaultyBroker) -> None:
+    bench.rule(keys=["EndTxn"], hold=True)
+    bench.rule(keys=["Produce"], drop="after")
+    assert not bench.seams.hooks.may_wait
+    fault = bench.rule(keys=["Produce"], hold=True)
+    assert bench.seams.hooks.may_wait
+    bench.faults.remove(fault.id)
+    assert not bench.seams.hooks.may_wait
 
 
 def test_a_rule_that_could_not_be_applied_is_not_spent(bench: FaultyBroker) -> None:
