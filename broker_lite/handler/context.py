@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from broker_lite.errors import ErrorCode, Why
 from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
+from broker_lite.security.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
@@ -176,6 +177,7 @@ class HandlerContext:
     key: they may change while connections are open, and mostly there are none.
     `connection_id` counts the connections of the process from 1 on. `software` is the name and the
     version of the client's software, as its ApiVersions request told them (KIP-511).
+    `principal` is who the client is.
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
@@ -198,6 +200,7 @@ class HandlerContext:
         "listener",
         "local_address",
         "node_id",
+        "principal",
         "settings",
         "sibling",
         "software",
@@ -241,6 +244,7 @@ class HandlerContext:
         self.node_id = cluster.node_id if node_id is None else node_id
         self.sibling = sibling
         self.connection_id = connection_id
+        self.principal: Principal = ANONYMOUS
         self.software = ""
         self.has_waited = False
         self.stop = Stop()

@@ -99,11 +99,11 @@ def test_unknown_names_of_kafka_are_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "server.properties"
-    path.write_text("ssl.keystore.location=/x\nlog.segmentbytes=1")
+    path.write_text("remote.log.reader.threads=2\nlog.segmentbytes=1")
     warnings: list[str] = []
     load_settings(path, {"KAFKA_NOSUCH": "1"}, warnings=warnings)
     assert warnings == [
-        f"{path}: ssl.keystore.location has no effect here",
+        f"{path}: remote.log.reader.threads has no effect here",
         f"{path}: unknown setting log.segmentbytes (did you mean log.segment.bytes?); ignored",
         "KAFKA_NOSUCH: unknown setting nosuch; ignored",
     ]
@@ -116,7 +116,8 @@ def test_unknown_names_of_kafka_are_a_warning(
     ("name", "text", "message"),
     [
         ("nosuch", "1", "--set: unknown setting nosuch"),
-        ("ssl.keystore.location", "/x", "--set: ssl.keystore.location has no effect here"),
+        ("security.providers", "x", "--set: security.providers asks for security"),
+        ("remote.log.reader.threads", "2", "--set: remote.log.reader.threads has no effect here"),
         (
             "log.retension.ms",
             "1",

@@ -1,0 +1,54 @@
+"""Refuses settings that ask for security which is not served: such a broker must not start open."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from broker_lite.errors import SettingsError
+from broker_lite.settings.setting import Setting
+
+_JAAS_FILE: Final = "java.security.auth.login.config"
+_PREFIXES: Final = ("delegation.token.", "listener.name.", "sasl.", "ssl.")
+_NAMES: Final = frozenset(
+    {
+        "allow.everyone.if.no.acl.found",
+        "connections.max.reauth.ms",
+        "principal.builder.class",
+        "security.providers",
+        "super.users",
+    }
+)
+
+
+def check_unserved(name: str, setting: Setting | None, text: str, origin: str) -> None:
+    """Check that a setting does not ask for security that is not served.
+
+    Args:
+        name: of the setting.
+        setting: its declaration; None if there is none.
+        text: its value; that of Kafka's default asks for nothing.
+        origin: the file, variable or flag.
+
+    Raises:
+        SettingsError: it does.
+    """
+    if setting is not None and (not setting.ignored or text == (setting.default or "")):
+        return
+    if name.startswith(_PREFIXES) or name in _NAMES:
+        raise SettingsError(_refusal(origin, name))
+
+
+def check_java_options(env: Mapping[str, str]) -> None:
+    """Check that the options of Kafka's Java process name no file of users and passwords.
+
+    Raises:
+        SettingsError: they do.
+    """
+    if _JAAS_FILE in env.get("KAFKA_OPTS", ""):
+        raise SettingsError(_refusal("KAFKA_OPTS", _JAAS_FILE))
+
+
+def _refusal(origin: str, name: str) -> str:
+    return (
+        f"{origin}: {name} asks for security that broker-lite does not have; without it, the "
+        "broker is open to everybody"
+    )

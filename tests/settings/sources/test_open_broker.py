@@ -1,0 +1,55 @@
+"""A broker that was asked for security it does not have does not start."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_lite.errors import SettingsError
+from broker_lite.settings import load_settings
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sasl.enabled.mechanisms=PLAIN",
+        "ssl.keystore.location=/keys.jks",
+        "ssl.client.auth=required",
+        "listener.name.client.scram-sha-512.sasl.jaas.config=ScramLoginModule required;",
+        "super.users=User:admin",
+        "allow.everyone.if.no.acl.found=true",
+        "delegation.token.secret.key=abc",
+        "connections.max.reauth.ms=1000",
+        "principal.builder.class=com.acme.Builder",
+    ],
+)
+def test_a_file_that_asks_for_security(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(line)
+    name = line.partition("=")[0]
+    with pytest.raises(SettingsError) as caught:
+        load_settings(path)
+    assert str(caught.value) == (
+        f"{path}: {name} asks for security that broker-lite does not have; without it, the broker "
+        "is open to everybody"
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("KAFKA_SSL_KEYSTORE_FILENAME", "kafka.jks"),
+        ("KAFKA_LISTENER_NAME_SASL__SSL_SSL_KEYSTORE_LOCATION", "/keys.jks"),
+        ("KAFKA_OPTS", "-Djava.security.auth.login.config=/etc/jaas.conf"),
+    ],
+)
+def test_a_variable_that_asks_for_security(variable: str, text: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{variable}: .* asks for security"):
+        load_settings(env={variable: text})
+
+
+def test_a_default_asks_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("ssl.client.auth=none\nsasl.enabled.mechanisms=GSSAPI")
+    warnings: list[str] = []
+    load_settings(path, {"KAFKA_OPTS": "-Xmx1g"}, warnings=warnings)
+    assert len(warnings) == 2
