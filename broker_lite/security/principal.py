@@ -14,7 +14,7 @@ class Principal(NamedTuple):
     kind: str
     name: str
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # type: ignore[explicit-override]
         return f"{self.kind}:{self.name}"
 
 
