@@ -9,8 +9,8 @@ from broker_lite.server.seams import Seams
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.faults.engine import Faults
 from broker_lite.testbench.hooks import BenchHooks
-from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.journal.recording import Recording
 from broker_lite.testbench.refusals import Refusals
 from broker_lite.testbench.scripts.runs import Scripts
 from broker_lite.testbench.waits import Waits

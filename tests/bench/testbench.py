@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from tests.bench.bytecode import write_bytecode
 from tests.bench.cost import CASES, Case, Target, best, run_case
 from tests.bench.growth import resident_bytes
 from tests.support.broker_process import BrokerProcess
@@ -93,6 +94,7 @@ def main() -> int:
     parser.add_argument("--cases", default="", help="only those whose names contain this")
     parser.add_argument("--folder", type=Path, default=_MEMORY, help="where the data is")
     options = parser.parse_args()
+    write_bytecode()
     with tempfile.TemporaryDirectory(prefix="bench-", dir=options.folder) as name:
         for case in CASES:
             if options.cases in case.name:

@@ -1,16 +1,16 @@
-"""One request in the journal, and how much of the requests is recorded."""
+"""One request in the journal."""
 
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
+from mypy_extensions import mypyc_attr
 
+from broker_lite.testbench.journal.recording import Peer
 from broker_lite.testbench.journal.skeleton import Skeleton
 
 ENTRY_BYTES: Final = 380
-"""What an entry takes in memory besides the bytes that it keeps; measured, rounded up."""
-KEEP: Final = 10_000
-KEEP_MAX: Final = 1_000_000
-KEEP_BYTES: Final = 64 * 1024 * 1024
+"""What an entry takes in memory besides the bytes that it keeps; measured, rounded up.
+
+It is 180 where the module is compiled."""
 _KEY_BYTES: Final = 8
 _SIZE_BYTES: Final = 4
 _HEAD_BYTES: Final = 8
@@ -24,48 +24,11 @@ FAILED: Final = "failed"
 BY_FAULT: Final = "fault"
 
 
-class Recording(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """How much is recorded.
-
-    Attributes:
-        recording: nothing; the first 4 KiB of each request and answer; or all of their bytes.
-        keep: how many entries are kept, the newest ones.
-        keep_bytes: how much memory the entries may take.
-        keys: the APIs that are recorded, by name or number; left out for all of them.
-    """
-
-    recording: Literal["off", "headers", "bodies"] = "off"
-    keep: int = KEEP
-    keep_bytes: int = KEEP_BYTES
-    keys: list[str | int] | None = None
-
-
-class Peer(msgspec.Struct, gc=False):
-    """What the entries of one connection have in common.
-
-    Attributes:
-        connection_id: of the process, see HandlerContext.
-        node_id: the broker that is asked.
-        listener: its name.
-        client_address: without its port.
-        software: NAME VERSION of the client (KIP-511), as far as it was told.
-        client_id: of the requests' headers.
-        wall_s: what to add to the monotonic clock for the system's time.
-    """
-
-    connection_id: int
-    node_id: int
-    listener: str
-    client_address: str
-    software: str
-    client_id: str | None
-    wall_s: float
-
-
-class Entry(msgspec.Struct, gc=False):
+@mypyc_attr(acyclic=True)
+class Entry:
     """One request with its answer; it holds bytes and numbers only, so that it costs little.
 
-    The garbage collector does not look at entries: they refer to nothing that refers to them, and
+    Compiled, it is no work for the garbage collector: it refers to nothing that refers to it, and
     a million of them would slow down each collection.
 
     Attributes:
@@ -91,24 +54,59 @@ class Entry(msgspec.Struct, gc=False):
             broker), "fault" (a fault sent the answer in its own way); empty while it is worked on.
     """
 
-    number: int
-    started_s: float
-    peer: Peer
-    api_key: int
-    api_version: int
-    correlation_id: int
-    flexible: bool
-    position: int
-    frame_bytes: int
-    frame: bytes
-    skeleton: Skeleton | None = None
-    session: tuple[tuple[str | bytes, int], ...] = ()
-    duration_s: float = -1.0
-    body_bytes: int = -1
-    body: bytes = b""
-    gaps: tuple[tuple[int, int], ...] = ()
-    rule: str = ""
-    ended: str = ""
+    __slots__ = (
+        "api_key",
+        "api_version",
+        "body",
+        "body_bytes",
+        "correlation_id",
+        "duration_s",
+        "ended",
+        "flexible",
+        "frame",
+        "frame_bytes",
+        "gaps",
+        "number",
+        "peer",
+        "position",
+        "rule",
+        "session",
+        "skeleton",
+        "started_s",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        started_s: float,
+        peer: Peer,
+        api_key: int,
+        api_version: int,
+        correlation_id: int,
+        flexible: bool,
+        position: int,
+        frame_bytes: int,
+        frame: bytes,
+    ) -> None:
+        """Note a request; what is known of its answer is set later."""
+        self.number = number
+        self.started_s = started_s
+        self.peer = peer
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.flexible = flexible
+        self.position = position
+        self.frame_bytes = frame_bytes
+        self.frame = frame
+        self.skeleton: Skeleton | None = None
+        self.session: tuple[tuple[str | bytes, int], ...] = ()
+        self.duration_s = -1.0
+        self.body_bytes = -1
+        self.body = b""
+        self.gaps: tuple[tuple[int, int], ...] = ()
+        self.rule = ""
+        self.ended = ""
 
     @property
     def id(self) -> str:

@@ -29,11 +29,8 @@ from broker_lite.testbench.journal.entry import (
     CLOSED,
     ENTRY_BYTES,
     FAILED,
-    KEEP_MAX,
     NO_ANSWER,
     Entry,
-    Peer,
-    Recording,
 )
 from broker_lite.testbench.journal.keeping import (
     HEADERS_BYTES,
@@ -41,6 +38,7 @@ from broker_lite.testbench.journal.keeping import (
     keep_long_request,
     session_of,
 )
+from broker_lite.testbench.journal.recording import KEEP_MAX, Peer, Recording
 from broker_lite.testbench.journal.topic_names import TopicNames
 from broker_lite.testbench.selectors import api_keys
 from broker_lite.wire.schema import catalog_by_api

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from broker_lite.handler.context import Handler, Parts, Request
-from broker_lite.testbench.journal.entry import Entry, Recording
+from broker_lite.testbench.journal.entry import Entry
 from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.journal.recording import Recording
 from broker_lite.wire import messages
 
 TOPIC_ID = bytes(range(16))

@@ -9,9 +9,9 @@ from broker_lite.server.seams import Seams
 from broker_lite.testbench.faults.engine import Faults
 from broker_lite.testbench.faults.rules import Rule
 from broker_lite.testbench.hooks import BenchHooks
-from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
+from broker_lite.testbench.journal.recording import Recording
 from broker_lite.testbench.journal.render import line
 from broker_lite.wire import messages
 from tests.testbench.conftest import FaultyBroker

@@ -18,8 +18,9 @@ from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.journal import journal as journals
-from broker_lite.testbench.journal.entry import Entry, Recording
+from broker_lite.testbench.journal.entry import Entry
 from broker_lite.testbench.journal.entry_facts import EntryFacts
+from broker_lite.testbench.journal.recording import Recording
 from broker_lite.wire import messages
 from broker_lite.wire.schema import catalog_by_api
 from tests.testbench.journal.recorded import Client, batch, produce, produced, recording, run

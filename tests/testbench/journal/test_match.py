@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.match import Comparer, Comparing, described, match
+from broker_lite.testbench.journal.recording import Recording
 from broker_lite.testbench.selectors import Selectors
 from broker_lite.wire import messages
 from tests.testbench.journal.recorded import Client, batch, produce, produced, recording

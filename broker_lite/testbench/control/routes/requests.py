@@ -9,12 +9,12 @@ from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal import reading
-from broker_lite.testbench.journal.entry import Recording
 from broker_lite.testbench.journal.follow import Missed, check_recorded, follow
 from broker_lite.testbench.journal.lint.finding import Finding
 from broker_lite.testbench.journal.lint.run import lint
 from broker_lite.testbench.journal.match import Comparison, match
 from broker_lite.testbench.journal.reading import Detail, Summary
+from broker_lite.testbench.journal.recording import Recording
 from broker_lite.testbench.journal.waits import TIMEOUT_MS, wait
 from broker_lite.testbench.scripts.form import Script
 from broker_lite.testbench.scripts.prepare import RECORDS_MAX
