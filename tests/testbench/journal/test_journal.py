@@ -1,6 +1,6 @@
 """What the journal records, its bounds, and what it costs in memory.
 
-Also tests: broker_lite.testbench.journal.entry.
+Also tests: broker_lite.testbench.journal.entry, broker_lite.testbench.journal.recording.
 """
 
 import asyncio
