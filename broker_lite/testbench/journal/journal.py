@@ -53,7 +53,8 @@ _FETCH: Final = 1
 _DELETE_TOPICS: Final = 20
 _API_VERSIONS: Final = 18
 _SPECIAL: Final = frozenset((_FETCH, _DELETE_TOPICS))
-_PEERS_MAX: Final = 10_000
+PEERS_MAX: Final = 10_000
+"""So many connections are remembered; then all are met anew."""
 
 
 class Journal:
@@ -143,6 +144,11 @@ class Journal:
         self.dropped = 0
 
     # -- what is kept
+
+    @property
+    def known_connections(self) -> int:
+        """Of how many connections it remembers what their entries have in common."""
+        return len(self._peers)
 
     def __len__(self) -> int:
         """Return how many entries there are."""
@@ -264,7 +270,7 @@ class Journal:
         if context.cluster is not self._names.cluster:
             self._names.change(context.cluster)
         peers = self._peers
-        if len(peers) >= _PEERS_MAX:  # most of them have gone
+        if len(peers) >= PEERS_MAX:  # most of them have gone
             peers.clear()
         peer = peers[context.connection_id] = Peer(
             context.connection_id,

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from broker_lite.handler.context import CloseConnection, Wire, WireAnswer
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import Facts
-from broker_lite.testbench.journal import journal as journals
 from broker_lite.testbench.journal.entry import Entry
 from broker_lite.testbench.journal.entry_facts import EntryFacts
+from broker_lite.testbench.journal.journal import PEERS_MAX
 from broker_lite.testbench.journal.recording import Recording
 from broker_lite.wire import messages
 from broker_lite.wire.schema import catalog_by_api
@@ -246,16 +246,14 @@ def test_a_client_that_changes_its_name() -> None:
     assert told == [("a", ""), ("b", ""), ("b", "lib 2")]
 
 
-def test_connections_are_remembered_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journals, "_PEERS_MAX", 3)
+def test_connections_are_remembered_in_bounds() -> None:
     journal = recording()
-    clients = [Client(journal, number) for number in range(5)]
-    for _ in range(2):
-        for client in clients:
-            heartbeat(client)
-            assert len(journal._peers) <= 3
-    connections = [entry.peer.connection_id for entry in journal.entries()]
-    assert connections == [0, 1, 2, 3, 4] * 2
+    clients = [Client(journal, number) for number in range(PEERS_MAX + 5)]
+    for client in clients:
+        heartbeat(client)
+    assert journal.known_connections == 5
+    heartbeat(clients[0])
+    assert journal.entries()[-1].peer.connection_id == 0
 
 
 def test_which_apis_are_recorded() -> None:

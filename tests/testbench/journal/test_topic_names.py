@@ -3,10 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from broker_lite.testbench.journal import topic_names
-from broker_lite.testbench.journal.topic_names import TopicNames
+from broker_lite.testbench.journal.topic_names import REMEMBERED_MAX, TopicNames
 
 
 def cluster(**names: str) -> Any:
@@ -34,10 +31,10 @@ def test_a_topic_that_is_deleted() -> None:
     assert names.get(b"a") == "gone soon"
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_names, "REMEMBERED_MAX", 1)
+def test_what_is_remembered_is_bounded() -> None:
     names = TopicNames()
-    names.change(cluster(a="1", b="2"))
-    names.change(cluster(c="3"))
+    names.change(cluster(**{f"c{number}": "3" for number in range(REMEMBERED_MAX + 1)}))
+    names.change(cluster(a="1"))
+    assert names.get(b"c0") == "3"
     names.change(None)
-    assert (names.get(b"a"), names.get(b"c")) == (None, "3")
+    assert (names.get(b"c0"), names.get(b"a")) == (None, "1")

@@ -6,8 +6,11 @@ import pytest
 
 from broker_lite.handler.context import CloseConnection
 from broker_lite.testbench.journal.entry_facts import EntryFacts
-from broker_lite.testbench.journal.lint import producers
-from broker_lite.testbench.journal.lint.producers import AcksOfIdempotent, NewSequences
+from broker_lite.testbench.journal.lint.producers import (
+    REMEMBERED_MAX,
+    AcksOfIdempotent,
+    NewSequences,
+)
 from broker_lite.wire import messages
 from tests.testbench.journal.recorded import Client, batch, produce, produced, recording
 
@@ -64,8 +67,10 @@ def test_other_records_are_no_retry() -> None:
     assert sequences((first, None), (other, None)) == []
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(producers, "REMEMBERED_MAX", 2)
-    lost = [(batch(producer_id=1, sequence=9, content=bytes([each])), None) for each in range(4)]
-    again = [(batch(producer_id=1, sequence=8, content=bytes([each])), None) for each in (0, 3)]
-    assert sequences(*lost, *again) == [["r6"]]
+def test_what_is_remembered_is_bounded() -> None:
+    def sent(sequence: int, number: int) -> tuple[bytes, None]:
+        return batch(producer_id=1, sequence=sequence, content=number.to_bytes(4, "big")), None
+
+    lost = [sent(9, number) for number in range(REMEMBERED_MAX + 1)]
+    again = [sent(8, number) for number in (0, REMEMBERED_MAX)]
+    assert sequences(*lost, *again) == [[f"r{REMEMBERED_MAX + 3}"]]
