@@ -176,6 +176,8 @@ def test_f74_version_0(handlers: Handlers) -> None:
     assert old(handlers, 5, 9) == (0, [])
     assert old(handlers, -3, 9) == (35, [])
     assert old(handlers, -1, 1, topic="unknown") == (3, [])
+    (twice,) = ask(handlers, -1, -1, version=0, max_num_offsets=1)
+    assert (twice.error_code, twice.old_style_offsets) == (0, [3])
 
 
 def test_f74_a_consumer_sees_nothing_above_the_high_watermark(handlers: Handlers) -> None:

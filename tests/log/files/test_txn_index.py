@@ -31,6 +31,13 @@ def test_tv63_written_and_read(tmp_path: Path) -> None:
         again.check(11)
 
 
+def test_s15_entries_that_end_at_the_same_offset_are_corrupt(tmp_path: Path) -> None:
+    path = tmp_path / "x.txnindex"
+    path.write_bytes(2 * vector("TV-63"))
+    with pytest.raises(CorruptTransactionIndex, match="is below 11"):
+        TransactionIndex(str(path), exists=True).check(10)
+
+
 def test_s16_last_offsets_rise(tmp_path: Path) -> None:
     index = TransactionIndex(str(tmp_path / "x.txnindex"))
     index.append(ENTRY)
