@@ -99,7 +99,7 @@ async def _who(context: HandlerContext, request: Request) -> Parts | None:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_both_versions_x_37(
+async def test_both_versions_x37(
     serve_tls: ServeTls, files: Certificates, version: ssl.TLSVersion
 ) -> None:
     context = _client_context(files)
@@ -170,7 +170,7 @@ async def test_a_file_to_a_client_that_reads_late(
         ("required", True, "User:alice of acme"),
     ],
 )
-async def test_who_a_client_is_x_38(
+async def test_who_a_client_is_x38(
     serve_tls: ServeTls, files: Certificates, auth: str, certificate: bool, who: str
 ) -> None:
     def talk(served: Served) -> None:
@@ -182,7 +182,7 @@ async def test_who_a_client_is_x_38(
         await run_sync(talk, served)
 
 
-async def test_a_client_without_the_certificate_is_closed_x_40(
+async def test_a_client_without_the_certificate_is_closed_x40(
     serve_tls: ServeTls, files: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:
     def talk(served: Served) -> None:
@@ -195,7 +195,7 @@ async def test_a_client_without_the_certificate_is_closed_x_40(
     assert "peer did not return a certificate" in caplog.text
 
 
-async def test_no_rule_is_for_a_client_x_39(
+async def test_no_rule_is_for_a_client_x39(
     serve_tls: ServeTls, files: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:
     def talk(served: Served) -> None:
@@ -212,7 +212,7 @@ async def test_no_rule_is_for_a_client_x_39(
 @pytest.mark.parametrize(
     "sent", [request_frame(ECHO, b"plain"), b"GET / HTTP/1.0\r\n\r\n", b"\0" * 99]
 )
-async def test_plain_bytes_are_closed_x_40(
+async def test_plain_bytes_are_closed_x40(
     serve_tls: ServeTls, sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
@@ -224,7 +224,7 @@ async def test_plain_bytes_are_closed_x_40(
     assert "the client spoke plain text to a TLS listener" in caplog.text
 
 
-async def test_tls_on_a_plain_listener_is_closed_x_40(serve: Serve, files: Certificates) -> None:
+async def test_tls_on_a_plain_listener_is_closed_x40(serve: Serve, files: Certificates) -> None:
     def talk(served: Served) -> None:
         with pytest.raises(OSError, match=r"."):
             _connect(served, _client_context(files))

@@ -17,11 +17,11 @@ _SUBJECT = "CN=Alice,OU=Dev,O=acme"
         (r"RULE:^CN=Alice$/whole name only/,DEFAULT", _SUBJECT),
     ],
 )
-def test_the_first_rule_that_matches_wins_x_39(rules: str, name: str) -> None:
+def test_the_first_rule_that_matches_wins_x39(rules: str, name: str) -> None:
     assert MappingRules(rules).name_of(_SUBJECT) == name
 
 
-def test_no_rule_matches_x_39() -> None:
+def test_no_rule_matches_x39() -> None:
     with pytest.raises(NoRuleMatches, match="is for CN=Alice"):
         MappingRules("RULE:^CN=Bob.*$/bob/").name_of(_SUBJECT)
 
@@ -29,6 +29,6 @@ def test_no_rule_matches_x_39() -> None:
 @pytest.mark.parametrize(
     "rules", ["RULE:a/b", "default", "RULE:(/b/", "RULE:a/$1/", "DEFAULT DEFAULT"]
 )
-def test_a_rule_is_invalid_x_39(rules: str) -> None:
+def test_a_rule_is_invalid_x39(rules: str) -> None:
     with pytest.raises(ValueError, match="Invalid rule"):
         MappingRules(rules)

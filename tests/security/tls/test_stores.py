@@ -107,7 +107,7 @@ def test_a_store_that_cannot_be_read(files: Certificates, tmp_path: Path) -> Non
         _context(Store("PEM", str(garbage)))
 
 
-def test_clients_certificates_x_37(files: Certificates, tmp_path: Path) -> None:
+def test_clients_certificates_x37(files: Certificates, tmp_path: Path) -> None:
     keys = Store("PEM", str(files.server))
     trust = Store("PEM", str(files.ca))
     assert _context(keys, trust).verify_mode is ssl.CERT_NONE
@@ -123,7 +123,7 @@ def test_clients_certificates_x_37(files: Certificates, tmp_path: Path) -> None:
         _context(keys, Store("PEM", str(empty)), "required")
 
 
-def test_versions_x_37(files: Certificates) -> None:
+def test_versions_x37(files: Certificates) -> None:
     keys = Store("PEM", str(files.server))
     context = server_context(keys, _NOBODY, client_auth="none", protocols=["TLSv1.2"])
     assert context.minimum_version == context.maximum_version == ssl.TLSVersion.TLSv1_2

@@ -52,12 +52,12 @@ def _certificate(subject: bytes, version: bytes = b"\xa0\x03\x02\x01\x02") -> by
 
 
 @pytest.mark.parametrize(("name", "subject"), _SUBJECTS)
-def test_a_subject_as_java_writes_it_x_38(name: str, subject: str) -> None:
+def test_a_subject_as_java_writes_it_x38(name: str, subject: str) -> None:
     assert subject_of(_certificate(bytes.fromhex(subject))) == name
     assert subject_of(_certificate(bytes.fromhex(subject), version=b"")) == name
 
 
-def test_the_subject_of_a_whole_certificate_x_38(tmp_path: Path) -> None:
+def test_the_subject_of_a_whole_certificate_x38(tmp_path: Path) -> None:
     pem = write_certificates(tmp_path).client.read_text()
     chain = pem[pem.index("-----BEGIN CERTIFICATE") :]
     first = chain[: chain.index("-----END CERTIFICATE-----") + 26]
