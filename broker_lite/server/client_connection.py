@@ -22,6 +22,8 @@ from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming,
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
+from broker_lite.server.tls_listeners import TlsListener
+from broker_lite.server.tls_socket import TlsSocket
 from broker_lite.server.unsent import UnsentAnswers
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
@@ -51,6 +53,7 @@ class ClientConnection:
         "_sock",
         "_stopping",
         "_stream",
+        "_tls",
         "_unsent",
         "paused",
         "since_s",
@@ -64,8 +67,12 @@ class ClientConnection:
         loop: AbstractEventLoop,
         resets: Resets,
         unsent: UnsentAnswers,
+        tls: TlsListener | None = None,
     ) -> None:
-        """Take over an accepted, non-blocking socket; run() closes it."""
+        """Take over an accepted, non-blocking socket; run() closes it.
+
+        With `tls`, it is a TlsSocket whose client has not shaken hands yet.
+        """
         self._sock = sock
         self._context = context
         self._scope = CancelScope()
@@ -75,6 +82,7 @@ class ClientConnection:
         self._loop = loop
         self.since_s = loop.time()
         self._unsent = unsent
+        self._tls = tls
         self._stream = Stream(sock, framing, loop, self._abandon, resets)
 
     @property
@@ -117,6 +125,8 @@ class ClientConnection:
     def stop(self) -> None:
         """Close after the request in progress, or at once if there is none."""
         self._stopping = True
+        if self._tls is not None:
+            self._scope.cancel()
         self._stream.finish()
 
     def drop(self) -> None:
@@ -151,6 +161,8 @@ class ClientConnection:
         """
         with self._scope:
             try:
+                if self._tls is not None:
+                    await self._shake_hands(self._tls)
                 await self._serve()
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
                 self._note_closing(reason, logging.INFO, "closing %s: %s")
@@ -185,6 +197,13 @@ class ClientConnection:
             reason,
             exc_info=reason if level == logging.ERROR else None,
         )
+
+    async def _shake_hands(self, tls: TlsListener) -> None:
+        if self.paused is not None:
+            await self.paused.wait()
+        assert isinstance(self._sock, TlsSocket)
+        self._context.principal = await tls.shake_hands(self._sock)
+        self._tls = None
 
     async def _serve(self) -> None:
         """Answer one request after the other.

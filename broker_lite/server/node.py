@@ -22,6 +22,8 @@ from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
 from broker_lite.server.stalled_frames import StalledFrames
+from broker_lite.server.tls_listeners import TlsListener
+from broker_lite.server.tls_socket import wrap
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -61,6 +63,7 @@ class Node:
         client_log: RateLimitedLog,
         shares: ClientShares,
         gate: Gate | None = None,
+        tls: Mapping[str, TlsListener] | None = None,
     ) -> None:
         """Make a node; run() accepts clients.
 
@@ -73,6 +76,7 @@ class Node:
             client_log: takes the lines that clients can cause; the node has its counts written.
             shares: what the clients of all nodes of the process share.
             gate: asked for each accepted client; it keeps the socket where it returns False.
+            tls: the listeners with TLS, by name.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
@@ -84,6 +88,7 @@ class Node:
         self._connections_per_ip: Counter[str] = Counter()
         self._shares = shares
         self._gate = gate
+        self._tls = tls or {}
         shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
         self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
@@ -202,6 +207,9 @@ class Node:
             context = self._make_context(
                 listener=info, local_address=local_address, client_address=address
             )
+            tls = self._tls.get(info.name)
+            if tls is not None:
+                sock = wrap(tls.context, sock)
         except OSError:
             sock.close()
             return
@@ -212,7 +220,13 @@ class Node:
             memory=self._shares.memory,
         )
         connection = ClientConnection(
-            sock, framing, context, asyncio.get_running_loop(), self._resets, self._shares.unsent
+            sock,
+            framing,
+            context,
+            asyncio.get_running_loop(),
+            self._resets,
+            self._shares.unsent,
+            tls,
         )
         connection.paused = self._paused  # it may have been accepted just before hang()
         descriptors.take()

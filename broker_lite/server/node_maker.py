@@ -19,6 +19,7 @@ from broker_lite.server.limits import CurrentLimits, limits_of
 from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.seams import Seams
+from broker_lite.server.tls_listeners import Turns, tls_listeners
 
 FindListener = Callable[[int, str], ListenerInfo | None]
 """Finds the listener of a node by the node's id and the listener's name."""
@@ -41,6 +42,9 @@ class NodeMaker:
             coordinators: of the cluster.
             clock: the cluster's.
             seams: where the test bench may take part.
+
+        Raises:
+            SettingsError: a TLS listener cannot be served; one line without a secret.
         """
         self._seams = seams
         self._cluster = cluster
@@ -51,6 +55,12 @@ class NodeMaker:
         open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
         self._shares = ClientShares(limits, clients_max(open_max), self._client_log)
         self._lane = Lane()
+        turns = Turns()
+        # A store is read once: a node that comes back must not keep the others waiting.
+        self._tls = {
+            node_id: tls_listeners(cluster.settings_of(node_id), turns)
+            for node_id in cluster.node_ids
+        }
         self.find_listener: FindListener = lambda _node_id, _name: None
 
     def make(self, node_id: int, listeners: Listeners) -> Node:
@@ -95,6 +105,7 @@ class NodeMaker:
             client_log=self._client_log,
             shares=self._shares,
             gate=partial(self._seams.admits, node_id),
+            tls=self._tls[node_id],
         )
 
     def _fetch_sessions(self) -> FetchSessionCache:

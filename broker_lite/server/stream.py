@@ -17,6 +17,7 @@ from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing
+from broker_lite.server.tls_socket import TlsSocket
 
 # After so many full buffers for one event, other connections have their turn.
 _RECEIVES_PER_EVENT: Final = 16
@@ -39,6 +40,7 @@ class Stream:
         "_pool",
         "_reading",
         "_resets",
+        "_tls",
         "_waiter",
         "events",
         "fd",
@@ -66,6 +68,7 @@ class Stream:
             resets: of the node; calls when the connection is reset.
         """
         self.sock = sock
+        self._tls = sock if isinstance(sock, TlsSocket) else None
         self.fd = sock.fileno()
         self.framing = framing
         self.handling = False
@@ -114,6 +117,8 @@ class Stream:
             self._resume()
         waiter: Future[Request | None] = self._loop.create_future()
         self._waiter = waiter
+        if self._tls is not None and self._tls.has_more:
+            self._loop.call_soon(self._on_readable)
         try:
             return await waiter
         finally:
@@ -148,6 +153,8 @@ class Stream:
         self._on_gone = _nobody
         self._resets.forget(self.fd)
         self._pause()
+        if self._tls is not None:
+            self._loop.remove_writer(self.fd)
         self._leave_line()
         self.framing.close()
         self.sock.close()
@@ -173,7 +180,7 @@ class Stream:
         try:
             request = self._receive()
         except BlockingIOError:
-            return
+            self._await_wanted_write()
         except NoMemory as short:
             self._stand_in_line(short.pool)
         except EOFError:
@@ -184,8 +191,24 @@ class Stream:
         else:
             if request is not None:
                 waiter.set_result(request)
-            elif self._is_reset:  # no event comes for the bytes that are left
-                self._resume()
+            else:
+                self._receive_without_event()
+
+    def _receive_without_event(self) -> None:
+        """Receive again soon if no event comes for the bytes that are left."""
+        if self._is_reset:
+            self._resume()
+        elif self._tls is not None and self._tls.has_more:
+            self._loop.call_soon(self._on_readable)
+
+    def _await_wanted_write(self) -> None:
+        if self._tls is not None and self._tls.wants_write:
+            self._loop.add_writer(self.fd, self._on_wanted_write)
+
+    def _on_wanted_write(self) -> None:
+        """Read again, after a read of TLS had to send and could not."""
+        self._loop.remove_writer(self.fd)
+        self._on_readable()
 
     def _receive(self) -> Request | None:
         """Receive until a request is whole or the socket is empty, whichever comes first."""

@@ -29,7 +29,8 @@ class Settings(SettingAttributes):
     other attributes, so code that needs a value for each request or batch keeps a copy of it.
 
     Args:
-        given: the values that were set at the start, by name; only known settings.
+        given: the values that were set at the start, by name; only known settings, those of a
+            listener with its prefix.
         dynamic: dynamic settings of this broker, including unknown names (P-131).
         dynamic_default: dynamic settings of all brokers of the cluster; `dynamic` overrides them.
 
@@ -64,6 +65,19 @@ class Settings(SettingAttributes):
     def value(self, name: str) -> Value:
         """Return the effective value of a broker setting by Kafka's name."""
         return self._values[name]
+
+    def value_for_listener(self, listener: str, name: str) -> Value:
+        """Return the value of a setting for one listener: its own, or else the broker's.
+
+        Args:
+            listener: its name, in any case.
+            name: of the setting, without a prefix.
+        """
+        own = f"listener.name.{listener.lower()}.{name}"
+        if own in self.dynamic:
+            return BROKER_SETTINGS[name].parse(self.dynamic[own])
+        given = self.given.get(own)
+        return self.value(name) if given is None else BROKER_SETTINGS[name].parse(given.text)
 
     def source_of(self, name: str) -> ConfigSource:
         """Return the source of a broker setting's effective value (P-121)."""

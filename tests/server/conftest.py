@@ -28,6 +28,7 @@ from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import ContextFactory, Node
 from broker_lite.server.seams import Seams
+from broker_lite.server.tls_listeners import TlsListener
 from tests.support.disk import disk
 
 __all__ = ["disk"]
@@ -196,6 +197,7 @@ def serve() -> Serve:
         listeners: tuple[str, ...] = ("PLAINTEXT",),
         clients_max: int = 10_000,
         seams: Seams | None = None,
+        tls: Mapping[str, TlsListener] | None = None,
     ) -> AsyncIterator[Served]:
         parking = Parking()
         seams = seams or Seams()
@@ -225,6 +227,7 @@ def serve() -> Serve:
             client_log=client_log,
             shares=ClientShares(limits or Limits(), clients_max, client_log),
             gate=partial(seams.admits, 1),
+            tls=tls,
         )
         served = Served(node, clock, sockets.addresses, parking)
 

@@ -79,10 +79,10 @@ def test_an_advertised_address_is_that_of_clients_behind_the_gateway_too() -> No
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"listeners": "SSL://:1"}, "listener.security.protocol.map: no protocol for listener SSL"),
+        ({"listeners": "TLS://:1"}, "listener.security.protocol.map: no protocol for listener TLS"),
         (
-            {"listeners": "SSL://:1", "listener_security_protocol_map": "SSL:SSL"},
-            "listener SSL: SSL is not supported, only PLAINTEXT",
+            {"listeners": "S://:1", "listener_security_protocol_map": "S:SASL_SSL"},
+            "listener S: SASL_SSL is not supported, only PLAINTEXT and SSL",
         ),
         ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "listeners: PLAINTEXT is given twice"),
         ({"listeners": "PLAINTEXT://host"}, "'PLAINTEXT://host' is not NAME://HOST:PORT"),

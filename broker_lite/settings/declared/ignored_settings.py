@@ -176,26 +176,11 @@ share.fetch.purgatory.purge.interval.requests int 1000 - fixed
 ssl.allow.dn.changes boolean false - fixed
 ssl.allow.san.changes boolean false - fixed
 ssl.cipher.suites list "" - broker
-ssl.client.auth string none required|requested|none broker
-ssl.enabled.protocols list TLSv1.2,TLSv1.3 - broker
-ssl.endpoint.identification.algorithm string https - broker
 ssl.engine.factory.class class - - cluster
-ssl.key.password password - - listener
 ssl.keymanager.algorithm string SunX509 - broker
-ssl.keystore.certificate.chain password - - listener
-ssl.keystore.key password - - listener
-ssl.keystore.location string - - listener
-ssl.keystore.password password - - listener
-ssl.keystore.type string JKS - listener
-ssl.principal.mapping.rules string DEFAULT - fixed
-ssl.protocol string TLSv1.3 - broker
 ssl.provider string - - broker
 ssl.secure.random.implementation string - - broker
 ssl.trustmanager.algorithm string PKIX - broker
-ssl.truststore.certificates password - - listener
-ssl.truststore.location string - - listener
-ssl.truststore.password password - - listener
-ssl.truststore.type string JKS - listener
 telemetry.max.bytes int 1048576 1.. fixed
 """
 # Java classes whose full names would make the rows above too long.

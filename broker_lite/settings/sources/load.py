@@ -9,7 +9,11 @@ from broker_lite.settings.declared.declarations import BROKER_SETTINGS, TOPIC_SE
 from broker_lite.settings.listeners import parse_listeners
 from broker_lite.settings.setting import InvalidValue
 from broker_lite.settings.settings import Given, Settings
-from broker_lite.settings.sources.open_broker import check_java_options, check_unserved
+from broker_lite.settings.sources.open_broker import (
+    check_java_options,
+    check_unserved,
+    served_of_listener,
+)
 from broker_lite.settings.sources.texts import is_toml, read_environment, read_file
 
 _log = logging.getLogger("broker_lite.settings")
@@ -93,7 +97,7 @@ def parse_assignment(text: str) -> tuple[str, str]:
 
 def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None) -> None:
     """Add a value; for an unknown name add a note, or raise an error if there are no notes."""
-    setting = BROKER_SETTINGS.get(name)
+    setting = BROKER_SETTINGS.get(name) or served_of_listener(name)
     check_unserved(name, setting, one.text, one.origin)
     if setting is None:
         line = f"{one.origin}: {_unknown(name)}"

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.errors import SettingsError
+from broker_lite.settings.declared.declarations import find_broker_setting
+from broker_lite.settings.declared.security_settings import OF_LISTENERS
 from broker_lite.settings.setting import Setting
 
 _JAAS_FILE: Final = "java.security.auth.login.config"
-_PREFIXES: Final = ("delegation.token.", "listener.name.", "sasl.", "ssl.")
+_OF_A_LISTENER: Final = "listener.name."
+_PREFIXES: Final = ("delegation.token.", _OF_A_LISTENER, "sasl.", "ssl.")
 _NAMES: Final = frozenset(
     {
         "allow.everyone.if.no.acl.found",
@@ -35,6 +38,18 @@ def check_unserved(name: str, setting: Setting | None, text: str, origin: str) -
         return
     if name.startswith(_PREFIXES) or name in _NAMES:
         raise SettingsError(_refusal(origin, name))
+
+
+def served_of_listener(name: str) -> Setting | None:
+    """Return the setting of security that a name with the prefix of a listener means.
+
+    Returns:
+        None for a name without the prefix, and for a setting that no listener has for itself.
+    """
+    if not name.startswith(_OF_A_LISTENER):
+        return None
+    setting = find_broker_setting(name)
+    return setting if setting is not None and setting.name in OF_LISTENERS else None
 
 
 def check_java_options(env: Mapping[str, str]) -> None:

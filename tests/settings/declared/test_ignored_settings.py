@@ -23,11 +23,11 @@ def test_what_a_row_says() -> None:
     assert (limit.kind, limit.default, limit.validator) == (ConfigType.INT, "5", Between(2, 10))
     assert not limit.dynamic
     assert BY_NAME["quota.window.num"].validator == Between(1)
-    assert BY_NAME["ssl.client.auth"].validator == OneOf(("required", "requested", "none"))
+    algorithm = BY_NAME["sasl.oauthbearer.assertion.algorithm"]
+    assert algorithm.validator == OneOf(("ES256", "RS256"))
     assert BY_NAME["config.providers"].default == ""
     assert BY_NAME["ssl.provider"].default is None
     builder = BY_NAME["principal.builder.class"]
     assert (builder.default or "").endswith(".authenticator.DefaultKafkaPrincipalBuilder")
     assert (builder.dynamic, builder.per_broker, builder.per_listener) == (True, True, False)
-    assert BY_NAME["ssl.keystore.type"].per_listener
     assert BY_NAME["leader.replication.throttled.rate"].internal

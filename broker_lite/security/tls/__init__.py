@@ -1,0 +1,1 @@
+"""TLS: contexts from key stores, and who a client is by its certificate. No sockets."""

@@ -1,0 +1,168 @@
+"""TLS on the listeners of a node: its contexts, and the hand-shakes of its clients."""
+
+import ssl
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from broker_lite.errors import SettingsError
+from broker_lite.handler.context import CloseConnection
+from broker_lite.security.principal import ANONYMOUS, USER, Principal
+from broker_lite.security.tls.mapping_rules import MappingRules, NoRuleMatches
+from broker_lite.security.tls.stores import Store, server_context
+from broker_lite.security.tls.subject import subject_of
+from broker_lite.server.tls_socket import TlsSocket
+from broker_lite.settings import Settings
+from broker_lite.settings.listeners import SSL, parse_listeners
+from broker_lite.settings.values import Value
+
+# A client has so long for its hand-shake, however slowly its bytes come.
+_HAND_SHAKE_S_MAX: Final = 30
+# What OpenSSL calls bytes that are no record of TLS.
+_PLAIN_TEXT: Final = frozenset(
+    {"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
+)
+
+
+class TlsListener:
+    """What the connections of one listener share."""
+
+    def __init__(
+        self, context: ssl.SSLContext, rules: MappingRules, turns: "Turns", seconds: float
+    ) -> None:
+        """Take what a hand-shake needs.
+
+        Args:
+            context: with key and certificate.
+            rules: make names of the subjects of certificates.
+            turns: of the process.
+            seconds: a hand-shake is given up after so long.
+        """
+        self.context = context
+        self._rules = rules
+        self._turns = turns
+        self._seconds = seconds
+
+    async def shake_hands(self, sock: TlsSocket) -> Principal:
+        """Let a client shake hands, and say who it is.
+
+        Raises:
+            CloseConnection: it does not, or takes too long; the text is for a person.
+            OSError: the connection is lost.
+
+        Rule: X-38, X-40.
+        See: X-37, X-39.
+        """
+        try:
+            with anyio.fail_after(self._seconds):
+                await self._turns.shake_hands(sock)
+        except TimeoutError:
+            raise CloseConnection("the TLS hand-shake took too long") from None
+        except ssl.SSLEOFError:
+            raise CloseConnection("the client left during the TLS hand-shake") from None
+        except ssl.SSLError as error:
+            raise CloseConnection(_reason(error)) from None
+        certificate = sock.getpeercert(binary_form=True)
+        if certificate is None:
+            return ANONYMOUS
+        try:
+            return Principal(USER, self._rules.name_of(subject_of(certificate)))
+        except (NoRuleMatches, ValueError) as error:
+            raise CloseConnection(str(error)) from None
+
+
+class Turns:
+    """The steps of hand-shakes, of which the event loop does one in each of its turns.
+
+    A step with a private key takes a millisecond. Many at once would keep everybody waiting.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nobody in the line."""
+        self._line = anyio.Lock()
+
+    async def shake_hands(self, sock: TlsSocket) -> None:
+        """Do the steps of one hand-shake as the client's bytes come.
+
+        Raises:
+            OSError: see ssl.SSLSocket.do_handshake().
+        """
+        while True:
+            try:
+                async with self._line:
+                    try:
+                        sock.do_handshake()
+                    finally:
+                        await checkpoint()
+            except ssl.SSLWantReadError:
+                await anyio.wait_readable(sock)
+            except ssl.SSLWantWriteError:
+                await anyio.wait_writable(sock)
+            else:
+                return
+
+
+class _Names(NamedTuple):
+    """Reads the settings of one listener: its own, or else the broker's."""
+
+    settings: Settings
+    listener: str
+
+    def value(self, name: str) -> Value:
+        return self.settings.value_for_listener(self.listener, name)
+
+    def text(self, name: str) -> str | None:
+        value = self.value(name)
+        return None if value is None else str(value)
+
+
+def tls_listeners(settings: Settings, turns: Turns) -> Mapping[str, TlsListener]:
+    """Return the TLS listeners of a broker by their names.
+
+    Raises:
+        SettingsError: a store or a rule cannot be used; one line without a secret.
+    """
+    return {
+        listener.name: _tls_listener(_Names(settings, listener.name), turns)
+        for listener in parse_listeners(settings)
+        if listener.security_protocol == SSL
+    }
+
+
+def _tls_listener(names: _Names, turns: Turns) -> TlsListener:
+    try:
+        protocols = names.value("ssl.enabled.protocols")
+        assert isinstance(protocols, tuple)
+        context = server_context(
+            Store(
+                names.text("ssl.keystore.type") or "",
+                names.text("ssl.keystore.location"),
+                names.text("ssl.keystore.password"),
+                names.text("ssl.keystore.key"),
+                names.text("ssl.keystore.certificate.chain"),
+                names.text("ssl.key.password"),
+            ),
+            Store(
+                names.text("ssl.truststore.type") or "",
+                names.text("ssl.truststore.location"),
+                names.text("ssl.truststore.password"),
+                certificates=names.text("ssl.truststore.certificates"),
+            ),
+            client_auth=names.text("ssl.client.auth") or "",
+            protocols=protocols,
+        )
+        rules = MappingRules(names.text("ssl.principal.mapping.rules") or "")
+    except (SettingsError, ValueError) as error:
+        raise SettingsError(f"listener {names.listener}: {error}") from error
+    idle_ms = names.settings.connections_max_idle_ms
+    seconds = min(_HAND_SHAKE_S_MAX, idle_ms / 1000) if idle_ms > 0 else _HAND_SHAKE_S_MAX
+    return TlsListener(context, rules, turns, seconds)
+
+
+def _reason(error: ssl.SSLError) -> str:
+    if error.reason in _PLAIN_TEXT:
+        return "the client spoke plain text to a TLS listener"
+    reason = (error.reason or "no reason is known").lower().replace("_", " ")
+    return f"the TLS hand-shake failed: {reason}"

@@ -1,0 +1,129 @@
+"""A socket with TLS that the connection reads and sends by as by a plain one.
+
+What OpenSSL wants is turned into what a plain non-blocking socket says: BlockingIOError. Two things
+differ, and the stream has to ask for them. Bytes that are decrypted already never make the socket
+readable again (`has_more`). A read may have to send first, as the answer to a new key of the
+client's (`wants_write`).
+"""
+
+import os
+import socket
+import ssl
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+# One record. OpenSSL says how much it has sent only when all it was given is sent, so it gets so
+# much at a time. It demands the same bytes again after it could not send them: Outgoing does so.
+_RECORD_BYTES: Final = 16_384
+_SENT_BYTES_MAX: Final = 262_144
+# An alert that ends the connection is a short record.
+_PEEKED_BYTES: Final = 64
+# States of a TCP connection that its client has closed (tcp_states.h): CLOSE and CLOSE_WAIT.
+_CLOSED_BY_CLIENT: Final = frozenset({7, 8})
+# All connections read files into it, one at a time: a send has copied what it could not send.
+_FILE_BUFFER: Final = memoryview(bytearray(_SENT_BYTES_MAX))
+
+
+class TlsSocket(ssl.SSLSocket):
+    """A connected non-blocking socket, made by SSLContext.wrap_socket() of a TLS listener."""
+
+    wants_write = False
+    """True if the last read could not go on because the socket takes no bytes."""
+    _is_ended = False
+
+    @property
+    def has_more(self) -> bool:
+        """True if there are bytes, or the end, that no event will tell of."""
+        return self._is_ended or self.pending() > 0
+
+    def recv_into(  # type: ignore[explicit-override]
+        self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0
+    ) -> int:
+        """Fill a buffer as far as there are bytes.
+
+        Raises:
+            BlockingIOError: there is none yet.
+            OSError: the connection is lost, or the client broke the protocol.
+        """
+        space = memoryview(buffer)
+        self.wants_write = False
+        count = 0
+        try:
+            while count < len(space):
+                received = 0 if self._is_ended else super().recv_into(space[count:])
+                if received == 0:
+                    self._is_ended = count > 0
+                    break
+                count += received
+        except ssl.SSLWantReadError:
+            if not count:
+                raise BlockingIOError from None
+        except ssl.SSLWantWriteError:
+            self.wants_write = True
+            if not count:
+                raise BlockingIOError from None
+        return count
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:  # type: ignore[explicit-override]
+        """With MSG_PEEK, tell whether the client has gone: then nothing is returned.
+
+        A client that has said goodbye, and sent nothing else, has gone.
+        """
+        if not flags & socket.MSG_PEEK:
+            return super().recv(buflen, flags)
+        found = socket.socket.recv(self, _PEEKED_BYTES, flags)
+        if 0 < len(found) < _PEEKED_BYTES:
+            state = self.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+            if state in _CLOSED_BY_CLIENT:
+                return b""
+        return found[:buflen]
+
+    def send(self, data: "ReadableBuffer", flags: int = 0) -> int:  # type: ignore[explicit-override]
+        """Send as much as the socket takes, up to 256 KB; `flags` have no effect.
+
+        Raises:
+            BlockingIOError: it takes nothing. The next bytes must be the same.
+            OSError: the connection is lost.
+        """
+        view = memoryview(data)
+        sent_bytes = 0
+        try:
+            for start in range(0, min(len(view), _SENT_BYTES_MAX), _RECORD_BYTES):
+                sent_bytes += super().send(view[start : start + _RECORD_BYTES])
+        except ssl.SSLWantWriteError:
+            if not sent_bytes:
+                raise BlockingIOError from None
+        return sent_bytes
+
+    def send_file(self, fd: int, position: int, size_bytes: int) -> int:
+        """Send a range of a file as far as the socket takes it, up to 256 KB.
+
+        Returns:
+            The number of sent bytes; 0 if the file ends before the range begins.
+
+        Raises:
+            BlockingIOError, OSError: see send().
+        """
+        count = os.preadv(fd, [_FILE_BUFFER[:size_bytes]], position)
+        return self.send(_FILE_BUFFER[:count]) if count else 0
+
+    def close(self) -> None:  # type: ignore[explicit-override]
+        """Say goodbye if that needs no waiting, and close."""
+        with suppress(OSError, ValueError):
+            self.unwrap()
+        super().close()
+
+
+def wrap(context: ssl.SSLContext, sock: socket.socket) -> TlsSocket:
+    """Put TLS on an accepted non-blocking socket, which must not be used any more.
+
+    Raises:
+        OSError: the client has gone.
+    """
+    context.sslsocket_class = TlsSocket
+    wrapped: Any = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+    assert isinstance(wrapped, TlsSocket)
+    return wrapped

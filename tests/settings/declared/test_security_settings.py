@@ -1,0 +1,28 @@
+import pytest
+
+from broker_lite.settings import load_settings
+from broker_lite.settings.declared.security_settings import OF_LISTENERS, TLS_SETTINGS
+
+SECRETS = {
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "ssl.truststore.certificates",
+    "ssl.truststore.password",
+}
+
+
+def test_secrets_are_not_shown() -> None:
+    assert {each.name for each in TLS_SETTINGS if each.is_sensitive} == SECRETS
+
+
+@pytest.mark.parametrize("name", sorted(OF_LISTENERS))
+def test_a_listener_has_its_own(name: str) -> None:
+    text = {"ssl.client.auth": "required"}.get(name, "own")
+    settings = load_settings(overrides={f"listener.name.client.{name}": text})
+    own = settings.value_for_listener("CLIENT", name)
+    assert own == (("own",) if name == "ssl.enabled.protocols" else text)
+    assert settings.value_for_listener("OTHER", name) == settings.value(name) != own
+    changed = settings.with_dynamic({f"listener.name.other.{name}": text})
+    assert changed.value_for_listener("OTHER", name) == own
