@@ -2,12 +2,17 @@
 
 Kafka asks each part that can be reconfigured. Here are only the checks of parts that can refuse.
 
+A difference to Kafka: the certificates and keys of a TLS listener are read at the start only, so a
+change of its `ssl.*` configs is refused with INVALID_REQUEST.
+
 Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of Kafka.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from broker_lite.settings.declared.security_settings import TLS_SETTINGS
+from broker_lite.settings.listeners import SSL, parse_listeners
 from broker_lite.settings.setting import InvalidValue
 from broker_lite.settings.settings import Settings
 
@@ -41,6 +46,7 @@ def check_reconfiguration(before: Settings, after: Settings) -> None:
             _check_threads(name, before, after)
         elif check is not None:
             check(before, after)
+    _check_tls(before, after)
 
 
 def _changed(before: Settings, after: Settings) -> list[str]:
@@ -97,6 +103,20 @@ _CHECKS: Final[Mapping[str, Callable[[Settings, Settings], None]]] = {
     _REPORTERS: _check_reporters,
     _OVERRIDES: _check_overrides,
 }
+
+
+def _check_tls(before: Settings, after: Settings) -> None:
+    """Refuse other certificates for a listener, which would not be used before the next start."""
+    for listener in parse_listeners(before):
+        if listener.security_protocol != SSL:
+            continue
+        for setting in TLS_SETTINGS:
+            name = setting.name
+            old = before.value_for_listener(listener.name, name)
+            if old != after.value_for_listener(listener.name, name):
+                raise InvalidValue(
+                    f"{name} of listener {listener.name} is read at the start of the broker only"
+                )
 
 
 def _numbers(name: str, before: Settings, after: Settings) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_lite.settings import InvalidValue, Settings
+from broker_lite.settings import InvalidValue, Settings, load_settings
 from broker_lite.settings.configs.reconfigure import check_reconfiguration
 
 DYNAMIC = (
@@ -83,3 +83,18 @@ def test_what_is_refused(before: dict[str, str], after: dict[str, str], reason: 
 )
 def test_what_is_taken(before: dict[str, str], after: dict[str, str]) -> None:
     check_reconfiguration(Settings(dynamic=before), Settings(dynamic=after))
+
+
+@pytest.mark.parametrize(
+    ("listeners", "is_refused"),
+    [("SSL://:0", True), ("PLAINTEXT://:0", False), ("SSL://:0,PLAINTEXT://:1", True)],
+)
+def test_certificates_are_read_at_the_start_only(listeners: str, is_refused: bool) -> None:
+    before = load_settings(overrides={"listeners": listeners})
+    after = before.with_dynamic({"listener.name.ssl.ssl.keystore.location": "/new.pem"}, {})
+    if is_refused:
+        with pytest.raises(InvalidValue, match=r"ssl\.keystore\.location of listener SSL is read"):
+            check_reconfiguration(before, after)
+    else:
+        check_reconfiguration(before, after)
+    check_reconfiguration(after, after)
