@@ -10,6 +10,8 @@ from broker_lite.settings.settings import Settings
 
 _PORT_MAX = 65535
 _EVERY_ADDRESS = frozenset(("0.0.0.0", "::"))  # noqa: S104 - refused
+SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
+_PROTOCOLS: Final = frozenset({"PLAINTEXT", SASL_PLAINTEXT})
 _GATEWAY: Final = "broker.lite.gateway.advertised"
 _HOST_AND_PORT: Final = re.compile(
     r"(?:\[(?P<ipv6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::(?P<port>\d{1,5}))?",
@@ -25,7 +27,7 @@ class Listener:
         name: the configured name, in upper case.
         host: the address to listen on; empty for all interfaces.
         port: the port to listen on; 0 for any free one.
-        security_protocol: always PLAINTEXT.
+        security_protocol: PLAINTEXT or SASL_PLAINTEXT.
         advertised_host: the host that clients are told; None for the one they connected to.
         advertised_port: the port that clients are told; None for the one they connected to.
         gateway_host: the host that clients are told if they connect through the default gateway;
@@ -115,8 +117,10 @@ def _protocol(protocols: Mapping[str, str], name: str) -> str:
     protocol = protocols.get(name)
     if protocol is None:
         raise SettingsError(f"listener.security.protocol.map: no protocol for listener {name}")
-    if protocol != "PLAINTEXT":
-        raise SettingsError(f"listener {name}: {protocol} is not supported, only PLAINTEXT")
+    if protocol not in _PROTOCOLS:
+        raise SettingsError(
+            f"listener {name}: {protocol} is not supported, only PLAINTEXT and SASL_PLAINTEXT"
+        )
     return protocol
 
 

@@ -82,7 +82,7 @@ def test_an_advertised_address_is_that_of_clients_behind_the_gateway_too() -> No
         ({"listeners": "SSL://:1"}, "listener.security.protocol.map: no protocol for listener SSL"),
         (
             {"listeners": "SSL://:1", "listener_security_protocol_map": "SSL:SSL"},
-            "listener SSL: SSL is not supported, only PLAINTEXT",
+            "listener SSL: SSL is not supported, only PLAINTEXT and SASL_PLAINTEXT",
         ),
         ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "listeners: PLAINTEXT is given twice"),
         ({"listeners": "PLAINTEXT://host"}, "'PLAINTEXT://host' is not NAME://HOST:PORT"),

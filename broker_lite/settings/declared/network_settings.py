@@ -91,8 +91,8 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "listener.security.protocol.map",
         ConfigType.STRING,
-        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "Security protocol of each listener name; only PLAINTEXT is supported.",
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "Security protocol of each listener name: PLAINTEXT or SASL_PLAINTEXT.",
         kafka_default="SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
     ),
     Setting(
