@@ -83,6 +83,8 @@ def _answer_handshake(exchange: Exchange, request: Request) -> Answer:
         raise CloseConnection("a re-authentication with SaslHandshake of version 0")
     mechanism = decode(messages.SaslHandshakeRequest, request).mechanism
     is_offered = exchange.shake_hands(mechanism, request.api_version)
+    if exchange.before is not None and not is_offered:
+        return Answer(None, f"unsupported SASL mechanism {mechanism[:40]!r}")
     code = ErrorCode.NONE if is_offered else ErrorCode.UNSUPPORTED_SASL_MECHANISM
     response = messages.SaslHandshakeResponse(error_code=int(code), mechanisms=exchange.offered)
     parts = encode(messages.SaslHandshakeResponse, response, request)

@@ -32,7 +32,10 @@ from broker_lite.wire.primitives import DecodeError, EncodeError
 logger = logging.getLogger("broker_lite.server")
 
 # Errors that are the client's own.
-_CLOSING: Final = (ProtocolError, DecodeError, CloseConnection, SessionOver, Unanswered, TruncatedFile)
+_CLOSING: Final = (
+    *(ProtocolError, DecodeError, CloseConnection),
+    *(SessionOver, Unanswered, TruncatedFile),
+)
 # After so many requests, a client that sends without a pause lets other connections run.
 _REQUESTS_PER_TURN: Final = 32
 # Answers to Produce requests are kept back and sent together, up to so many bytes.

@@ -7,6 +7,7 @@ Source: SaslChannelBuilder, JaasContext.loadServerContext; a mechanism without u
 refused at the start, as in Kafka.
 """
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ _JAAS: Final = "sasl.jaas.config"
 _SECTION: Final = "KafkaServer"
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _OAUTHBEARER_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_NONCE_BYTES: Final = 24
 _USER: Final = "user_"
 _TOKEN: Final = "unsecuredValidator"  # noqa: S105 - the beginning of the names of options
 _SERVED: Final = ("PLAIN", *SCRAM_MECHANISMS, "OAUTHBEARER")
@@ -138,7 +140,11 @@ def _maker(
     if mechanism == "OAUTHBEARER":
         return partial(OAuthBearer, _token_rules(_options(modules, _OAUTHBEARER_MODULE)))
     number = SCRAM_MECHANISMS[mechanism]
-    return lambda: Scram(mechanism, lambda user: find(user, number), random_bytes)
+
+    def make_nonce() -> str:
+        return base64.b64encode(random_bytes(_NONCE_BYTES)).decode()
+
+    return lambda: Scram(mechanism, lambda user: find(user, number), make_nonce)
 
 
 def _options(modules: Sequence[LoginModule], name: str) -> Mapping[str, str]:

@@ -11,7 +11,13 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
-from broker_lite.security.sasl.mechanism import DIFFERENT_ID, InvalidCredentials, Refused, Step, Unanswered
+from broker_lite.security.sasl.mechanism import (
+    DIFFERENT_ID,
+    InvalidCredentials,
+    Refused,
+    Step,
+    Unanswered,
+)
 
 _SASLNAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _PAIR: Final = r"[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01"

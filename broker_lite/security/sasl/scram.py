@@ -15,6 +15,7 @@ from broker_lite.security.sasl.mechanism import (
     InvalidCredentials,
     Refused,
     Step,
+    Unanswered,
 )
 
 SCRAM_MECHANISMS: Final[Mapping[str, int]] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
@@ -71,21 +72,19 @@ class _Begun(NamedTuple):
 class Scram:
     """One authentication by SCRAM."""
 
-    def __init__(
-        self, mechanism: str, find: FindCredential, random_bytes: Callable[[int], bytes]
-    ) -> None:
+    def __init__(self, mechanism: str, find: FindCredential, make_nonce: Callable[[], str]) -> None:
         """Start without a message.
 
         Args:
             mechanism: one of SCRAM_MECHANISMS.
             find: asked once, so a credential that is changed later counts for the next client.
-            random_bytes: returns so many bytes for the nonce.
+            make_nonce: returns printable ASCII without a comma, new each time.
 
         See: X-24.
         """
         self._hash = _HASHES[mechanism]
         self._find = find
-        self._random_bytes = random_bytes
+        self._make_nonce = make_nonce
         self._begun: _Begun | None = None
 
     def take(self, message: bytes, now_ms: int) -> Step:
@@ -116,7 +115,7 @@ class Scram:
             raise Refused(f"{DIFFERENT_ID} that is different from username")
         if credential.iterations < ITERATIONS_MIN:
             raise InvalidCredentials("too few iterations")
-        nonce = found["nonce"] + base64.b64encode(self._random_bytes(24)).decode()
+        nonce = found["nonce"] + self._make_nonce()
         salt = base64.b64encode(credential.salt).decode()
         answer = f"r={nonce},s={salt},i={credential.iterations}"
         self._begun = _Begun(name, nonce, f"{found['bare']},{answer}", credential)
@@ -135,7 +134,7 @@ class Scram:
         signature = hmac.digest(stored_key, signed, self._hash)
         proof = base64.b64decode(found["proof"])
         if len(proof) != len(signature):
-            raise InvalidCredentials("a proof of another length")
+            raise Unanswered("a proof of another length")
         client_key = bytes(one ^ other for one, other in zip(proof, signature, strict=True))
         if not hmac.compare_digest(hashlib.new(self._hash, client_key).digest(), stored_key):
             raise InvalidCredentials("wrong password")

@@ -11,14 +11,13 @@ from broker_lite.settings import load_settings
 @pytest.mark.parametrize(
     "line",
     [
-        "sasl.enabled.mechanisms=PLAIN",
+        "sasl.oauthbearer.jwks.endpoint.url=https://keys",
+        "listener.name.client.ssl.keystore.location=/keys.jks",
         "ssl.keystore.location=/keys.jks",
         "ssl.client.auth=required",
-        "listener.name.client.scram-sha-512.sasl.jaas.config=ScramLoginModule required;",
         "super.users=User:admin",
         "allow.everyone.if.no.acl.found=true",
         "delegation.token.secret.key=abc",
-        "connections.max.reauth.ms=1000",
         "principal.builder.class=com.acme.Builder",
     ],
 )
@@ -39,7 +38,6 @@ def test_a_file_that_asks_for_security(line: str, tmp_path: Path) -> None:
     [
         ("KAFKA_SSL_KEYSTORE_FILENAME", "kafka.jks"),
         ("KAFKA_LISTENER_NAME_SASL__SSL_SSL_KEYSTORE_LOCATION", "/keys.jks"),
-        ("KAFKA_OPTS", "-Djava.security.auth.login.config=/etc/jaas.conf"),
     ],
 )
 def test_a_variable_that_asks_for_security(variable: str, text: str) -> None:
@@ -49,7 +47,7 @@ def test_a_variable_that_asks_for_security(variable: str, text: str) -> None:
 
 def test_a_default_asks_for_nothing(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text("ssl.client.auth=none\nsasl.enabled.mechanisms=GSSAPI")
+    path.write_text("ssl.client.auth=none\nssl.keystore.type=JKS")
     warnings: list[str] = []
     load_settings(path, {"KAFKA_OPTS": "-Xmx1g"}, warnings=warnings)
     assert len(warnings) == 2
