@@ -173,7 +173,7 @@ def _take(talk: Talk, step: Step) -> Any:
         return what
     if what == "versions":
         if rest[0] > 5:  # no version that the codec has
-            head = struct.pack(">hhih", 18, rest[0], 7, -1)
+            head = struct.pack(">hhihx", 18, rest[0], 7, -1)
             data = talk.frame(head)
             return CLOSED if data is None else ("versions", *struct.unpack_from(">h", data, 4))
         software = {"client_software_name": "t", "client_software_version": "1"}

@@ -1,6 +1,6 @@
 """SCRAM credentials of users, as the metadata log stores them: keys that verify a password.
 
-They are not used for authentication yet, because all listeners are PLAINTEXT.
+Clients of SASL listeners authenticate with them, see security.sasl.scram.
 
 Source: ScramControlManager, RFC 5802; compared with a Kafka 4.3.1.
 """

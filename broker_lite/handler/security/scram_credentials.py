@@ -1,8 +1,7 @@
 """DescribeUserScramCredentials (50), AlterUserScramCredentials (51): SCRAM credentials of users.
 
-They are kept in the metadata log, as in Kafka (KIP-554).
-
-Not done: logging in with them, because every listener is PLAINTEXT.
+They are kept in the metadata log, as in Kafka (KIP-554). Clients of SASL listeners log in with
+them.
 """
 
 from collections import Counter
