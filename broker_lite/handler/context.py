@@ -16,6 +16,7 @@ from broker_lite.errors import ErrorCode, Why
 from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
 from broker_lite.security.principal import ANONYMOUS, Principal
+from broker_lite.security.sasl.exchange import Authenticated, SaslRules
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
@@ -177,7 +178,8 @@ class HandlerContext:
     key: they may change while connections are open, and mostly there are none.
     `connection_id` counts the connections of the process from 1 on. `software` is the name and the
     version of the client's software, as its ApiVersions request told them (KIP-511).
-    `principal` is who the client is.
+    `principal` is who the client is. `sasl` is how it has to authenticate before the first request,
+    None where it does not; `authenticated` is what came of that.
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
@@ -187,6 +189,7 @@ class HandlerContext:
 
     __slots__ = (
         "apis",
+        "authenticated",
         "client_address",
         "client_log",
         "clock",
@@ -201,6 +204,7 @@ class HandlerContext:
         "local_address",
         "node_id",
         "principal",
+        "sasl",
         "settings",
         "sibling",
         "software",
@@ -227,6 +231,7 @@ class HandlerContext:
         connection_id: int = 0,
         node_id: int | None = None,
         sibling: Callable[[int], ListenerInfo | None] | None = None,
+        sasl: SaslRules | None = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
@@ -245,6 +250,8 @@ class HandlerContext:
         self.sibling = sibling
         self.connection_id = connection_id
         self.principal: Principal = ANONYMOUS
+        self.sasl = sasl
+        self.authenticated: Authenticated | None = None
         self.software = ""
         self.has_waited = False
         self.stop = Stop()

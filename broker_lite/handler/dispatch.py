@@ -43,7 +43,7 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
     """
     api = context.apis.get(request.api_key)
     if api is None or not api.min_version <= request.api_version <= api.max_version:
-        handle: Handler = _unsupported
+        handle: Handler = answer_unsupported
     else:
         handle = api.handle
         if len(request.body) > LARGE_BYTES:
@@ -55,7 +55,7 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
     return handle(context, request)
 
 
-async def _unsupported(context: HandlerContext, request: Request) -> Parts | None:
+async def answer_unsupported(context: HandlerContext, request: Request) -> Parts | None:
     """Answer a request whose API or version is not offered.
 
     An ApiVersions request above the offered versions is answered with a body of version 0 that

@@ -60,6 +60,9 @@ APIS: Final[Mapping[int, Api]] = {
     14: Api("SyncGroup", 0, 5, 4, _later("groups.membership", "handle_sync")),
     15: Api("DescribeGroups", 0, 6, 5, _later("groups.admin", "handle_describe")),
     16: Api("ListGroups", 0, 5, 3, _later("groups.admin", "handle_list")),
+    17: Api(
+        "SaslHandshake", 0, 1, NEVER_FLEXIBLE, _later("security.sasl_requests", "handle_handshake")
+    ),
     18: Api("ApiVersions", 0, 5, 3, api_versions.handle),
     19: Api("CreateTopics", 0, 7, 5, _later("topics.create_topics")),
     20: Api("DeleteTopics", 0, 6, 4, _later("topics.delete_topics")),
@@ -78,6 +81,7 @@ APIS: Final[Mapping[int, Api]] = {
     33: Api("AlterConfigs", 0, 2, 2, _later("configs.alter_configs", "handle_alter")),
     34: Api("AlterReplicaLogDirs", 1, 2, 2, _later("cluster.alter_replica_log_dirs")),
     35: Api("DescribeLogDirs", 0, 5, 2, _later("cluster.describe_log_dirs")),
+    36: Api("SaslAuthenticate", 0, 2, 2, _later("security.sasl_requests", "handle_authenticate")),
     37: Api("CreatePartitions", 0, 3, 2, _later("topics.create_partitions")),
     42: Api("DeleteGroups", 0, 3, 2, _later("groups.admin", "handle_delete")),
     43: Api("ElectLeaders", 0, 2, 2, _later("cluster.elect_leaders")),

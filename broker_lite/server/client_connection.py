@@ -13,12 +13,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from anyio import CancelScope, Event
+from anyio import CancelScope, Event, sleep
 from anyio.lowlevel import checkpoint
 
+from broker_lite.handler.authentication import answer
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, WireAnswer
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
+from broker_lite.security.sasl.exchange import Authenticated, SessionOver
+from broker_lite.security.sasl.mechanism import Unanswered
+from broker_lite.server.authentication import authenticate
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
@@ -29,6 +33,11 @@ from broker_lite.wire.primitives import DecodeError, EncodeError
 
 logger = logging.getLogger("broker_lite.server")
 
+# Errors that are the client's own.
+_CLOSING: Final = (
+    *(ProtocolError, DecodeError, CloseConnection),
+    *(SessionOver, Unanswered, TruncatedFile),
+)
 # After so many requests, a client that sends without a pause lets other connections run.
 _REQUESTS_PER_TURN: Final = 32
 # Answers to Produce requests are kept back and sent together, up to so many bytes.
@@ -46,6 +55,7 @@ class ClientConnection:
     """
 
     __slots__ = (
+        "_authenticating",
         "_context",
         "_held",
         "_loop",
@@ -77,6 +87,7 @@ class ClientConnection:
         self._context = context
         self._scope = CancelScope()
         self._stopping = False
+        self._authenticating = False
         self.paused: Event | None = None
         self._held = b""
         self._loop = loop
@@ -125,7 +136,7 @@ class ClientConnection:
     def stop(self) -> None:
         """Close after the request in progress, or at once if there is none."""
         self._stopping = True
-        if self._tls is not None:
+        if self._tls is not None or self._authenticating:
             self._scope.cancel()
         self._stream.finish()
 
@@ -163,8 +174,9 @@ class ClientConnection:
             try:
                 if self._tls is not None:
                     await self._shake_hands(self._tls)
-                await self._serve()
-            except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
+                if self._context.sasl is None or await self._authenticate():
+                    await self._serve()
+            except _CLOSING as reason:
                 self._note_closing(reason, logging.INFO, "closing %s: %s")
             except EncodeError as unsayable:
                 self._note_closing(
@@ -228,7 +240,11 @@ class ClientConnection:
             if self.paused is not None:
                 await self.paused.wait()
             stream.handling = True
-            body = await dispatch(context, request)
+            body = await (
+                dispatch(context, request)
+                if context.authenticated is None
+                else self._handle_or_renew(context.authenticated, request)
+            )
             stream.handling = False
             if self.paused is not None:
                 await self.paused.wait()
@@ -241,6 +257,44 @@ class ClientConnection:
                     await self._send_rest(outgoing)
                 # A connection that waits must not keep files open or buffers alive.
                 body = outgoing = None
+
+    async def _authenticate(self) -> bool:
+        """Let the client say who it is; return False if it does not."""
+        rules = self._context.sasl
+        assert rules is not None
+        self._authenticating = True
+        try:
+            if self.paused is not None:
+                await self.paused.wait()
+            return await authenticate(self._sock, self._loop, self._context, rules)
+        finally:
+            self._authenticating = False
+
+    async def _handle_or_renew(
+        self, authenticated: Authenticated, request: Request
+    ) -> "Parts | None":
+        """Handle a request of a client that has authenticated, which may be doing so again.
+
+        Raises:
+            CloseConnection, SessionOver: the connection has to end.
+
+        See: X-04, X-33 to X-35.
+        """
+        context = self._context
+        if not authenticated.renews(request.api_key, context.clock.now_ms()):
+            return await dispatch(context, request)
+        exchange = authenticated.exchange
+        assert exchange is not None
+        parts, refusal = await answer(context, exchange, request)
+        if not refusal:
+            authenticated.renewed()
+            return parts
+        await sleep(authenticated.refusal_delay_ms / 1000)
+        if parts is not None:
+            outgoing = self._send(request, parts, more=False)
+            if outgoing is not None:
+                await self._send_rest(outgoing)
+        raise CloseConnection(refusal)
 
     def _send(self, request: Request, body: Parts, *, more: bool) -> Outgoing | None:
         """Send an answer, or keep a short one back to send it together with the next answer.

@@ -1,5 +1,6 @@
 """Makes the nodes of a process: what they share, and what each has to itself."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 
@@ -12,6 +13,9 @@ from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
 from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.rate_limited_log import RateLimitedLog
+from broker_lite.security.sasl.exchange import SaslRules
+from broker_lite.security.sasl.listener_rules import sasl_rules
+from broker_lite.security.sasl.scram import Credential
 from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.descriptors import clients_max
 from broker_lite.server.gateway import as_seen_from
@@ -20,6 +24,8 @@ from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.seams import Seams
 from broker_lite.server.tls_listeners import Turns, tls_listeners
+from broker_lite.settings import Settings
+from broker_lite.settings.listeners import SASL_PLAINTEXT, parse_listeners
 
 FindListener = Callable[[int, str], ListenerInfo | None]
 """Finds the listener of a node by the node's id and the listener's name."""
@@ -69,6 +75,7 @@ class NodeMaker:
         get_settings = partial(cluster.settings_of, node_id)
         apis = offered(get_settings().emulate)
         fetch_sessions = self._fetch_sessions()
+        sasl = self._sasl_rules(get_settings())
 
         def make_context(
             *,
@@ -94,6 +101,7 @@ class NodeMaker:
                 connection_id=self._seams.next_connection_id(),
                 node_id=node_id,
                 sibling=self._sibling_of(client_host, listener.name),
+                sasl=sasl.get(listener.name),
             )
 
         return Node(
@@ -114,6 +122,23 @@ class NodeMaker:
             settings.max_incremental_fetch_session_cache_slots,
             settings.broker_lite_fetch_sessions_max_bytes // len(self._cluster.node_ids),
         )
+
+    def _sasl_rules(self, settings: Settings) -> dict[str, SaslRules]:
+        """Return how clients of each SASL listener authenticate, by the listener's name.
+
+        Raises:
+            SettingsError: a mechanism or its users cannot be used.
+        """
+        cluster = self._cluster
+
+        def find(user: str, mechanism: int) -> Credential | None:
+            return cluster.scram_credentials.get((user, mechanism))
+
+        return {
+            listener.name: sasl_rules(settings, listener.name, find, os.urandom)
+            for listener in parse_listeners(settings)
+            if listener.security_protocol == SASL_PLAINTEXT
+        }
 
     def _sibling_of(
         self, client_host: str, name: str

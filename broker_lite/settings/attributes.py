@@ -33,6 +33,7 @@ class SettingAttributes:
     broker_lite_fetch_sessions_max_bytes: int
     broker_lite_gateway_advertised: str
     broker_lite_groups_max_bytes: int
+    broker_lite_jaas_file: str
     broker_lite_log_format: str
     broker_lite_log_level: str
     broker_lite_open_files_max: int

@@ -11,7 +11,8 @@ from broker_lite.settings.settings import Settings
 _PORT_MAX = 65535
 _EVERY_ADDRESS = frozenset(("0.0.0.0", "::"))  # noqa: S104 - refused
 SSL: Final = "SSL"
-_PROTOCOLS: Final = frozenset({"PLAINTEXT", SSL})
+SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
+_PROTOCOLS: Final = ("PLAINTEXT", SSL, SASL_PLAINTEXT)
 _GATEWAY: Final = "broker.lite.gateway.advertised"
 _HOST_AND_PORT: Final = re.compile(
     r"(?:\[(?P<ipv6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::(?P<port>\d{1,5}))?",
@@ -27,7 +28,7 @@ class Listener:
         name: the configured name, in upper case.
         host: the address to listen on; empty for all interfaces.
         port: the port to listen on; 0 for any free one.
-        security_protocol: PLAINTEXT or SSL.
+        security_protocol: PLAINTEXT, SSL or SASL_PLAINTEXT.
         advertised_host: the host that clients are told; None for the one they connected to.
         advertised_port: the port that clients are told; None for the one they connected to.
         gateway_host: the host that clients are told if they connect through the default gateway;
@@ -53,7 +54,7 @@ def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
     Raises:
         SettingsError: an address, name or protocol cannot be used.
 
-    Rule: P-75 (SocketServerConfigs, EndPoint).
+    Rule: P-75, X-01 (SocketServerConfigs, EndPoint).
     """
     addresses = _addresses("listeners", settings.listeners)
     advertised = _advertised(settings.advertised_listeners or (), addresses)
@@ -118,7 +119,9 @@ def _protocol(protocols: Mapping[str, str], name: str) -> str:
     if protocol is None:
         raise SettingsError(f"listener.security.protocol.map: no protocol for listener {name}")
     if protocol not in _PROTOCOLS:
-        raise SettingsError(f"listener {name}: {protocol} is not supported, only PLAINTEXT and SSL")
+        raise SettingsError(
+            f"listener {name}: {protocol} is not supported, only {', '.join(_PROTOCOLS)}"
+        )
     return protocol
 
 

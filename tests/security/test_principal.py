@@ -11,7 +11,7 @@ def test_a_text_and_back() -> None:
     assert str(alice) == "User:CN=alice,OU=a:b"
 
 
-def test_who_did_not_say_who_it_is_x_38() -> None:
+def test_who_did_not_say_who_it_is_x38() -> None:
     assert str(ANONYMOUS) == "User:ANONYMOUS"
 
 

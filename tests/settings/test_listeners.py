@@ -20,6 +20,15 @@ def test_default() -> None:
     assert _parse() == (Listener(name="PLAINTEXT", host="127.0.0.1", port=9092),)
 
 
+def test_x01_protocols_of_several_listeners() -> None:
+    listeners = "PLAINTEXT://:1,SSL://:2,IN://:3"
+    with pytest.raises(SettingsError, match="no protocol for listener IN"):
+        _parse(listeners=listeners)
+    protocols = "PLAINTEXT:PLAINTEXT,SSL:SSL,IN:SASL_PLAINTEXT"
+    found = _parse(listeners=listeners, listener_security_protocol_map=protocols)
+    assert [each.security_protocol for each in found] == ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"]
+
+
 def test_several_names() -> None:
     """P-75: each listener with its own advertised address."""
     found = _parse(
@@ -82,7 +91,7 @@ def test_an_advertised_address_is_that_of_clients_behind_the_gateway_too() -> No
         ({"listeners": "TLS://:1"}, "listener.security.protocol.map: no protocol for listener TLS"),
         (
             {"listeners": "S://:1", "listener_security_protocol_map": "S:SASL_SSL"},
-            "listener S: SASL_SSL is not supported, only PLAINTEXT and SSL",
+            "listener S: SASL_SSL is not supported, only PLAINTEXT, SSL, SASL_PLAINTEXT",
         ),
         ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "listeners: PLAINTEXT is given twice"),
         ({"listeners": "PLAINTEXT://host"}, "'PLAINTEXT://host' is not NAME://HOST:PORT"),

@@ -88,6 +88,7 @@ class ReferenceKafka:
         has_dynamic_voters: bool = False,
         is_short_lived: bool = False,
         version: str = KAFKA_VERSION,
+        more_listeners: str = "",
     ) -> None:
         self.folder = folder
         self.version = version
@@ -97,6 +98,7 @@ class ReferenceKafka:
         self._is_short_lived = is_short_lived
         self.log_dir = folder / "log"
         self._heap = heap
+        self._more_listeners = more_listeners
         self._settings = dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -176,12 +178,13 @@ class ReferenceKafka:
             if self._has_dynamic_voters
             else {"controller.quorum.voters": f"1@{controller}"}
         )
+        clients = f"PLAINTEXT://127.0.0.1:{self.port}{self._more_listeners}"
         lines = {
             "process.roles": "broker,controller",
             "node.id": "1",
             **voters,
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "listeners": f"{clients},CONTROLLER://{controller}",
+            "advertised.listeners": clients,
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
             "controller.listener.names": "CONTROLLER",

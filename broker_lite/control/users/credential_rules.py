@@ -1,6 +1,6 @@
 """SCRAM credentials of users, as the metadata log stores them: keys that verify a password.
 
-They are not used for authentication yet, because all listeners are PLAINTEXT.
+Clients of SASL listeners authenticate with them, see security.sasl.scram.
 
 Source: ScramControlManager, RFC 5802; compared with a Kafka 4.3.1.
 """
@@ -101,6 +101,10 @@ def _change(current: Credentials, asked: Key | Upsertion) -> tuple[Key, ScramCre
 
 
 def _credential(asked: Upsertion) -> ScramCredential:
+    """Derive the keys that are kept from the salted password that the client sends.
+
+    Rule: X-16.
+    """
     if asked.iterations < ITERATIONS_MIN:
         raise UnacceptableCredential("Too few iterations")
     if asked.iterations > ITERATIONS_MAX:

@@ -1,8 +1,9 @@
 """DescribeUserScramCredentials (50), AlterUserScramCredentials (51): SCRAM credentials of users.
 
-They are kept in the metadata log, as in Kafka (KIP-554).
+They are kept in the metadata log, as in Kafka (KIP-554). Clients of SASL listeners log in with
+them.
 
-Not done: logging in with them, because every listener is PLAINTEXT.
+Not done: delegation tokens, with which clients could log in instead.
 """
 
 from collections import Counter

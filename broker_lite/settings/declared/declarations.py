@@ -10,7 +10,7 @@ from broker_lite.settings.declared.ignored_settings import IGNORED_SETTINGS
 from broker_lite.settings.declared.inert_settings import INERT_SETTINGS
 from broker_lite.settings.declared.log_settings import LOG_SETTINGS
 from broker_lite.settings.declared.network_settings import NETWORK_SETTINGS
-from broker_lite.settings.declared.security_settings import TLS_SETTINGS
+from broker_lite.settings.declared.security_settings import SASL_SETTINGS, TLS_SETTINGS
 from broker_lite.settings.declared.seed_settings import SEED_SETTINGS
 from broker_lite.settings.declared.topic_settings import TOPIC_SETTINGS as _TOPIC
 from broker_lite.settings.setting import Scope, Setting
@@ -24,6 +24,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             LOG_SETTINGS,
             COORDINATOR_SETTINGS,
             SEED_SETTINGS,
+            SASL_SETTINGS,
             TLS_SETTINGS,
             _TOPIC,
             INERT_SETTINGS,

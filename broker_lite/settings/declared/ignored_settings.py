@@ -23,8 +23,6 @@ alter.log.dirs.replication.quota.window.num int 11 1.. fixed
 alter.log.dirs.replication.quota.window.size.seconds int 1 1.. fixed
 client.quota.callback.class class - - fixed
 config.providers list "" - cluster
-connection.failed.authentication.delay.ms int 100 0.. fixed
-connections.max.reauth.ms long 0 - fixed
 controller.quorum.append.linger.ms int 25 0.. fixed
 controller.quorum.auto.join.enable boolean false - fixed
 controller.quorum.fetch.max.bytes int 1048576 1.. fixed
@@ -115,8 +113,6 @@ replica.alter.log.dirs.io.max.bytes.per.second long - 0.. cluster hidden
 replication.quota.window.num int 11 1.. fixed
 replication.quota.window.size.seconds int 1 1.. fixed
 sasl.client.callback.handler.class class - - fixed
-sasl.enabled.mechanisms list GSSAPI - broker
-sasl.jaas.config password - - broker
 sasl.kerberos.kinit.cmd string /usr/bin/kinit - broker
 sasl.kerberos.min.time.before.relogin long 60000 - broker
 sasl.kerberos.principal.to.local.rules list DEFAULT - broker
@@ -133,8 +129,6 @@ sasl.login.refresh.window.factor double 0.8 - broker
 sasl.login.refresh.window.jitter double 0.05 - broker
 sasl.login.retry.backoff.max.ms long 10000 - fixed
 sasl.login.retry.backoff.ms long 100 - fixed
-sasl.mechanism.controller.protocol string GSSAPI - fixed
-sasl.mechanism.inter.broker.protocol string GSSAPI - broker
 sasl.oauthbearer.assertion.algorithm string RS256 ES256|RS256 fixed
 sasl.oauthbearer.assertion.claim.aud string - - fixed
 sasl.oauthbearer.assertion.claim.exp.seconds int 300 0..86400 fixed
@@ -162,7 +156,6 @@ sasl.oauthbearer.scope.claim.name string scope - fixed
 sasl.oauthbearer.sub.claim.name string sub - fixed
 sasl.oauthbearer.token.endpoint.url string - - fixed
 sasl.server.callback.handler.class class - - fixed
-sasl.server.max.receive.size int 524288 - fixed
 security.providers string - - fixed
 share.coordinator.append.linger.ms int -1 -1.. fixed
 share.coordinator.cached.buffer.max.bytes int 1048588 524288.. cluster

@@ -91,8 +91,8 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "listener.security.protocol.map",
         ConfigType.STRING,
-        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL",
-        "Security protocol of each listener name; PLAINTEXT or SSL.",
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "Security protocol of each listener name: PLAINTEXT, SSL or SASL_PLAINTEXT.",
         kafka_default="SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
     ),
     Setting(

@@ -9,11 +9,7 @@ from broker_lite.settings.declared.declarations import BROKER_SETTINGS, TOPIC_SE
 from broker_lite.settings.listeners import parse_listeners
 from broker_lite.settings.setting import InvalidValue
 from broker_lite.settings.settings import Given, Settings
-from broker_lite.settings.sources.open_broker import (
-    check_java_options,
-    check_unserved,
-    served_of_listener,
-)
+from broker_lite.settings.sources.open_broker import check_unserved, jaas_file, served_of_listener
 from broker_lite.settings.sources.texts import is_toml, read_environment, read_file
 
 _log = logging.getLogger("broker_lite.settings")
@@ -51,7 +47,9 @@ def load_settings(
         strict = is_toml(config_file)
         for name, text in read_file(config_file).items():
             _add(given, name, Given(text, str(config_file)), None if strict else notes)
-    check_java_options(env or {})
+    users = jaas_file(env or {})
+    if users is not None:
+        _add(given, "broker.lite.jaas.file", Given(users, "KAFKA_OPTS"), notes)
     for name, (variable, text) in read_environment(env or {}).items():
         _add(given, name, Given(text, variable), notes)
     pairs = overrides.items() if isinstance(overrides, Mapping) else overrides

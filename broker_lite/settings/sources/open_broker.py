@@ -1,5 +1,6 @@
 """Refuses settings that ask for security which is not served: such a broker must not start open."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -8,13 +9,12 @@ from broker_lite.settings.declared.declarations import find_broker_setting
 from broker_lite.settings.declared.security_settings import OF_LISTENERS
 from broker_lite.settings.setting import Setting
 
-_JAAS_FILE: Final = "java.security.auth.login.config"
+_JAAS_FILE: Final = re.compile(r"""-Djava\.security\.auth\.login\.config==?["']?([^\s"']+)""")
 _OF_A_LISTENER: Final = "listener.name."
 _PREFIXES: Final = ("delegation.token.", _OF_A_LISTENER, "sasl.", "ssl.")
 _NAMES: Final = frozenset(
     {
         "allow.everyone.if.no.acl.found",
-        "connections.max.reauth.ms",
         "principal.builder.class",
         "security.providers",
         "super.users",
@@ -52,14 +52,10 @@ def served_of_listener(name: str) -> Setting | None:
     return setting if setting is not None and setting.name in OF_LISTENERS else None
 
 
-def check_java_options(env: Mapping[str, str]) -> None:
-    """Check that the options of Kafka's Java process name no file of users and passwords.
-
-    Raises:
-        SettingsError: they do.
-    """
-    if _JAAS_FILE in env.get("KAFKA_OPTS", ""):
-        raise SettingsError(_refusal("KAFKA_OPTS", _JAAS_FILE))
+def jaas_file(env: Mapping[str, str]) -> str | None:
+    """Return the file of users and passwords that the options of Kafka's Java process name."""
+    found = _JAAS_FILE.search(env.get("KAFKA_OPTS", ""))
+    return None if found is None else found[1]
 
 
 def _refusal(origin: str, name: str) -> str:

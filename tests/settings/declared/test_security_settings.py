@@ -1,9 +1,14 @@
 import pytest
 
 from broker_lite.settings import load_settings
-from broker_lite.settings.declared.security_settings import OF_LISTENERS, TLS_SETTINGS
+from broker_lite.settings.declared.security_settings import (
+    OF_LISTENERS,
+    SASL_SETTINGS,
+    TLS_SETTINGS,
+)
 
 SECRETS = {
+    "sasl.jaas.config",
     "ssl.key.password",
     "ssl.keystore.certificate.chain",
     "ssl.keystore.key",
@@ -14,15 +19,19 @@ SECRETS = {
 
 
 def test_secrets_are_not_shown() -> None:
-    assert {each.name for each in TLS_SETTINGS if each.is_sensitive} == SECRETS
+    assert {each.name for each in (*SASL_SETTINGS, *TLS_SETTINGS) if each.is_sensitive} == SECRETS
+
+
+LISTS = {"ssl.enabled.protocols", "sasl.enabled.mechanisms"}
+NUMBERS = {"connections.max.reauth.ms", "sasl.server.max.receive.size"}
 
 
 @pytest.mark.parametrize("name", sorted(OF_LISTENERS))
 def test_a_listener_has_its_own(name: str) -> None:
-    text = {"ssl.client.auth": "required"}.get(name, "own")
+    text = "7" if name in NUMBERS else {"ssl.client.auth": "required"}.get(name, "own")
     settings = load_settings(overrides={f"listener.name.client.{name}": text})
     own = settings.value_for_listener("CLIENT", name)
-    assert own == (("own",) if name == "ssl.enabled.protocols" else text)
+    assert own == ((text,) if name in LISTS else 7 if name in NUMBERS else text)
     assert settings.value_for_listener("OTHER", name) == settings.value(name) != own
     changed = settings.with_dynamic({f"listener.name.other.{name}": text})
     assert changed.value_for_listener("OTHER", name) == own

@@ -1,0 +1,132 @@
+"""SaslHandshake (17), SaslAuthenticate (36) and ApiVersions while a client authenticates.
+
+After the exchange they are requests like others, see security.sasl_requests.
+
+A difference to Kafka: a request of another API between the handshake and the end of the exchange is
+not answered with 34 in its own form; the connection just closes, as it does in Kafka after that
+answer.
+
+A difference to Kafka: a re-authentication begins with a SaslHandshake of version 1 only. With
+version 0 the connection closes, because raw frames cannot come between requests.
+"""
+
+from typing import Final, NamedTuple
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported
+from broker_lite.security.sasl.exchange import (
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+    Exchange,
+    State,
+)
+from broker_lite.wire import messages
+
+_HANDSHAKE_VERSION_MAX: Final = 1
+_AUTHENTICATE_VERSION_MAX: Final = 2
+
+
+class Answer(NamedTuple):
+    """What a client gets that authenticates.
+
+    Attributes:
+        parts: the body of the answer; None for none.
+        refusal: why the connection closes after the answer, for the log; empty if it goes on.
+    """
+
+    parts: Parts | None
+    refusal: str = ""
+
+
+async def answer(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
+    """Answer one request of a client that authenticates.
+
+    Raises:
+        CloseConnection: the connection closes at once.
+        DecodeError: the body cannot be decoded.
+
+    Rule: X-07, X-08.
+    See: X-05, X-06.
+    """
+    key = request.api_key
+    if exchange.state in (State.START, State.HANDSHAKE):
+        if key == API_VERSIONS_KEY:
+            return await _answer_versions(context, exchange, request)
+        if key == SASL_HANDSHAKE_KEY:
+            return _answer_handshake(exchange, request)
+    elif exchange.state is State.AUTHENTICATE:
+        if key == SASL_AUTHENTICATE_KEY:
+            return _answer_token(context, exchange, request)
+        return _out_of_order(context, request)
+    return Answer(None, f"a request of API {key} during SASL handshake")
+
+
+async def _answer_versions(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
+    if exchange.state is not State.START:
+        raise CloseConnection("a second ApiVersions request during SASL handshake")
+    api = context.apis[API_VERSIONS_KEY]
+    if not api.min_version <= request.api_version <= api.max_version:
+        return Answer(await answer_unsupported(context, request))
+    parts = await api.handle(context, request)
+    assert parts is not None
+    first = parts[0]
+    if isinstance(first, bytes) and not int.from_bytes(first[:2], "big"):
+        exchange.versions_told()
+    return Answer(parts)
+
+
+def _answer_handshake(exchange: Exchange, request: Request) -> Answer:
+    _check_version(request, _HANDSHAKE_VERSION_MAX)
+    if exchange.before is not None and request.api_version == 0:
+        raise CloseConnection("a re-authentication with SaslHandshake of version 0")
+    mechanism = decode(messages.SaslHandshakeRequest, request).mechanism
+    is_offered = exchange.shake_hands(mechanism, request.api_version)
+    if exchange.before is not None and not is_offered:
+        return Answer(None, f"unsupported SASL mechanism {mechanism[:40]!r}")
+    code = ErrorCode.NONE if is_offered else ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    response = messages.SaslHandshakeResponse(error_code=int(code), mechanisms=exchange.offered)
+    parts = encode(messages.SaslHandshakeResponse, response, request)
+    return Answer(parts, "" if is_offered else f"unsupported SASL mechanism {mechanism[:40]!r}")
+
+
+def _answer_token(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
+    _check_version(request, _AUTHENTICATE_VERSION_MAX)
+    token = decode(messages.SaslAuthenticateRequest, request).auth_bytes
+    reply = exchange.take(bytes(token), context.clock.now_ms())
+    response = messages.SaslAuthenticateResponse(
+        error_code=int(reply.code),
+        error_message=reply.message,
+        auth_bytes=reply.token,
+        session_lifetime_ms=reply.lifetime_ms if request.api_version > 0 else 0,
+    )
+    parts = encode(messages.SaslAuthenticateResponse, response, request)
+    return Answer(parts, "failed authentication" if reply.code else "")
+
+
+def _out_of_order(context: HandlerContext, request: Request) -> Answer:
+    """Refuse a request that is no SaslAuthenticate.
+
+    See: X-08.
+    """
+    code = int(ErrorCode.ILLEGAL_SASL_STATE)
+    parts = None
+    if request.api_key == SASL_HANDSHAKE_KEY and request.api_version <= _HANDSHAKE_VERSION_MAX:
+        decode(messages.SaslHandshakeRequest, request)
+        handshake = messages.SaslHandshakeResponse(error_code=code)
+        parts = encode(messages.SaslHandshakeResponse, handshake, request)
+    elif request.api_key == API_VERSIONS_KEY:
+        api = context.apis[API_VERSIONS_KEY]
+        _check_version(request, api.max_version)
+        decode(messages.ApiVersionsRequest, request)
+        versions = messages.ApiVersionsResponse(error_code=code)
+        parts = encode(messages.ApiVersionsResponse, versions, request)
+    return Answer(parts, f"a request of API {request.api_key} during SASL authentication")
+
+
+def _check_version(request: Request, version_max: int) -> None:
+    if not 0 <= request.api_version <= version_max:
+        raise CloseConnection(
+            f"API key {request.api_key} version {request.api_version} is not offered"
+        )

@@ -1,0 +1,164 @@
+"""How clients of a listener authenticate, from the settings of the broker.
+
+A setting of a listener and a mechanism wins over that of the listener, and that over the broker's.
+The users of a mechanism are in its sasl.jaas.config, or in the JAAS file.
+
+Source: SaslChannelBuilder, JaasContext.loadServerContext; a mechanism without users' module is
+refused at the start, as in Kafka.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from broker_lite.errors import SettingsError
+from broker_lite.security.sasl.exchange import SaslRules
+from broker_lite.security.sasl.jaas import JaasError, LoginModule, parse_file, parse_module
+from broker_lite.security.sasl.mechanism import Mechanism
+from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules
+from broker_lite.security.sasl.plain import Plain
+from broker_lite.security.sasl.scram import SCRAM_MECHANISMS, Credential, Scram
+from broker_lite.settings import Settings
+from broker_lite.settings.declared.declarations import BROKER_SETTINGS
+from broker_lite.settings.setting import InvalidValue
+from broker_lite.settings.values import Value
+
+FindUser = Callable[[str, int], Credential | None]
+"""Finds a SCRAM credential by the user's name and the number of the mechanism."""
+
+_JAAS: Final = "sasl.jaas.config"
+_SECTION: Final = "KafkaServer"
+_PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_OAUTHBEARER_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_NONCE_BYTES: Final = 24
+_USER: Final = "user_"
+_TOKEN: Final = "unsecuredValidator"  # noqa: S105 - the beginning of the names of options
+_SERVED: Final = ("PLAIN", *SCRAM_MECHANISMS, "OAUTHBEARER")
+
+
+def sasl_rules(
+    settings: Settings, listener: str, find: FindUser, random_bytes: Callable[[int], bytes]
+) -> SaslRules:
+    """Return how clients of a listener authenticate.
+
+    Args:
+        settings: of the broker.
+        listener: its name, in upper case.
+        find: asked at each authentication, so that users may come and go (X-24).
+        random_bytes: returns so many bytes for nonces.
+
+    Raises:
+        SettingsError: a mechanism is not served, or has no users' module; one line for a person.
+
+    Rule: X-24.
+    See: X-03, X-04, X-32.
+    """
+    prefix = f"listener.name.{listener.lower()}."
+    mechanisms = _value(settings, prefix, "sasl.enabled.mechanisms")
+    assert isinstance(mechanisms, tuple)
+    if not mechanisms:
+        raise SettingsError(f"listener {listener}: sasl.enabled.mechanisms has no mechanism")
+    makers: dict[str, Callable[[], Mechanism]] = {}
+    session_ms_max = {}
+    for mechanism in mechanisms:
+        if mechanism not in _SERVED:
+            raise SettingsError(
+                f"listener {listener}: the SASL mechanism {mechanism} is not served, only "
+                f"{', '.join(_SERVED)} (sasl.enabled.mechanisms)"
+            )
+        own = f"{prefix}{mechanism.lower()}."
+        modules = _modules(settings, listener, own)
+        makers[mechanism] = _maker(mechanism, modules, find, random_bytes)
+        reauth_ms = _value(settings, prefix, "connections.max.reauth.ms", own)
+        assert isinstance(reauth_ms, int)
+        session_ms_max[mechanism] = reauth_ms
+    message_bytes_max = _value(settings, prefix, "sasl.server.max.receive.size")
+    assert isinstance(message_bytes_max, int)
+    return SaslRules(
+        makers,
+        session_ms_max,
+        message_bytes_max,
+        settings.connection_failed_authentication_delay_ms,
+    )
+
+
+def _value(settings: Settings, prefix: str, name: str, own: str | None = None) -> Value:
+    """Return the value of a setting for a listener, or for a mechanism of it."""
+    for key in (f"{own}{name}" if own else "", f"{prefix}{name}"):
+        given = settings.given.get(key)
+        if given is not None:
+            try:
+                return BROKER_SETTINGS[name].parse(given.text)
+            except InvalidValue as error:
+                raise SettingsError(f"{given.origin}: {key}: {error}") from error
+    return settings.value(name)
+
+
+def _modules(settings: Settings, listener: str, own: str) -> Sequence[LoginModule]:
+    key = own + _JAAS
+    given = settings.given.get(key)
+    try:
+        if given is not None:
+            return [parse_module(given.text)]
+        path = settings.broker_lite_jaas_file
+        key = path or key
+        sections = parse_file(Path(path).read_text("utf-8")) if path else {}
+    except JaasError as error:
+        raise SettingsError(f"{key}: {error}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingsError(f"{key}: {reason}") from error
+    section = f"{listener.lower()}.{_SECTION}"
+    found = sections.get(section) or sections.get(_SECTION)
+    if not found:
+        raise SettingsError(
+            f"listener {listener}: {own}{_JAAS} is not set, and no JAAS file has a section "
+            f"{section} or {_SECTION}"
+        )
+    return found
+
+
+def _maker(
+    mechanism: str,
+    modules: Sequence[LoginModule],
+    find: FindUser,
+    random_bytes: Callable[[int], bytes],
+) -> Callable[[], Mechanism]:
+    """Return what begins an exchange of a mechanism."""
+    if mechanism == "PLAIN":
+        options = _options(modules, _PLAIN_MODULE)
+        return partial(
+            Plain,
+            {
+                name.removeprefix(_USER): password
+                for name, password in options.items()
+                if name.startswith(_USER)
+            },
+        )
+    if mechanism == "OAUTHBEARER":
+        return partial(OAuthBearer, _token_rules(_options(modules, _OAUTHBEARER_MODULE)))
+    number = SCRAM_MECHANISMS[mechanism]
+
+    def make_nonce() -> str:
+        return base64.b64encode(random_bytes(_NONCE_BYTES)).decode()
+
+    return lambda: Scram(mechanism, lambda user: find(user, number), make_nonce)
+
+
+def _options(modules: Sequence[LoginModule], name: str) -> Mapping[str, str]:
+    """Return the options of a module of this class; empty if there is none."""
+    return next((module.options for module in modules if module.name == name), {})
+
+
+def _token_rules(options: Mapping[str, str]) -> TokenRules:
+    skew = options.get(f"{_TOKEN}AllowableClockSkewMs", "0")
+    if not (skew.isascii() and skew.isdigit() and len(skew) < 10):
+        raise SettingsError(f"{_TOKEN}AllowableClockSkewMs is not a number of milliseconds")
+    return TokenRules(
+        name_claim=options.get(f"{_TOKEN}PrincipalClaimName") or "sub",
+        scope_claim=options.get(f"{_TOKEN}ScopeClaimName") or "scope",
+        required_scope=tuple(options.get(f"{_TOKEN}RequiredScope", "").split()),
+        skew_ms=int(skew),
+    )

@@ -1,0 +1,142 @@
+"""The mechanisms SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), without channel binding.
+
+The server never sees a password. It keeps two keys that are made of it, and computes only HMACs.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, Protocol
+
+from broker_lite.security.sasl.mechanism import (
+    DIFFERENT_ID,
+    InvalidCredentials,
+    Refused,
+    Step,
+    Unanswered,
+)
+
+SCRAM_MECHANISMS: Final[Mapping[str, int]] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+"""Their numbers in requests and in the metadata log, by name."""
+ITERATIONS_MIN: Final = 4096
+_HASHES: Final[Mapping[str, str]] = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+_SASLNAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_VALUE: Final = r"[\x01-\x2b\x2d-\x7f]+"
+_NONCE: Final = r"[\x21-\x2b\x2d-\x7e]+"
+_BASE64: Final = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
+_EXTENSIONS: Final = f"(?:,[A-Za-z]+={_VALUE})*"
+_FIRST: Final = re.compile(
+    f"n,(?:a=(?P<wanted>{_SASLNAME}))?,(?:m={_VALUE},)?"
+    f"(?P<bare>n=(?P<name>{_SASLNAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS}))"
+)
+_FINAL: Final = re.compile(
+    f"(?P<proven>c={_BASE64},r=(?P<nonce>{_NONCE})){_EXTENSIONS},p=(?P<proof>{_BASE64})"
+)
+
+
+class Credential(Protocol):
+    """The stored keys of a user's password for one mechanism."""
+
+    @property
+    def salt(self) -> bytes:
+        """Random bytes, told to every client."""
+
+    @property
+    def stored_key(self) -> bytes:
+        """What verifies the client's proof."""
+
+    @property
+    def server_key(self) -> bytes:
+        """What proves to the client that the server knows its password."""
+
+    @property
+    def iterations(self) -> int:
+        """How often the password was hashed."""
+
+
+FindCredential = Callable[[str], Credential | None]
+"""Finds the credential of a user by name; None for an unknown user."""
+
+
+class _Begun(NamedTuple):
+    """What the first message left behind."""
+
+    name: str
+    nonce: str
+    messages: str
+    credential: Credential
+
+
+class Scram:
+    """One authentication by SCRAM."""
+
+    def __init__(self, mechanism: str, find: FindCredential, make_nonce: Callable[[], str]) -> None:
+        """Start without a message.
+
+        Args:
+            mechanism: one of SCRAM_MECHANISMS.
+            find: asked once, so a credential that is changed later counts for the next client.
+            make_nonce: returns printable ASCII without a comma, new each time.
+
+        See: X-24.
+        """
+        self._hash = _HASHES[mechanism]
+        self._find = find
+        self._make_nonce = make_nonce
+        self._begun: _Begun | None = None
+
+    def take(self, message: bytes, now_ms: int) -> Step:
+        """Take the client's first or final message.
+
+        See: X-17 to X-23.
+        """
+        text = message.decode("utf-8", "replace")
+        if self._begun is None:
+            return self._first(text)
+        return self._final(text, self._begun)
+
+    def _first(self, text: str) -> Step:
+        """Answer who is asked for with salt, iterations and a nonce.
+
+        Rule: X-17, X-18, X-19 (ScramSaslServer, ScramMessages.ClientFirstMessage).
+        """
+        found = _FIRST.fullmatch(text)
+        if found is None:
+            raise InvalidCredentials("no first message of a client")
+        if "tokenauth=true" in found["extensions"].lower().split(","):
+            raise InvalidCredentials("delegation tokens are not served")
+        name = found["name"].replace("=2C", ",").replace("=3D", "=")
+        credential = self._find(name)
+        if credential is None:
+            raise InvalidCredentials("unknown user")
+        if found["wanted"] and found["wanted"] != name:
+            raise Refused(f"{DIFFERENT_ID} that is different from username")
+        if credential.iterations < ITERATIONS_MIN:
+            raise InvalidCredentials("too few iterations")
+        nonce = found["nonce"] + self._make_nonce()
+        salt = base64.b64encode(credential.salt).decode()
+        answer = f"r={nonce},s={salt},i={credential.iterations}"
+        self._begun = _Begun(name, nonce, f"{found['bare']},{answer}", credential)
+        return Step(answer.encode())
+
+    def _final(self, text: str, begun: _Begun) -> Step:
+        """Check the proof, and answer with the server's own.
+
+        Rule: X-20, X-21, X-22, X-23 (ScramSaslServer, ScramMessages.ClientFinalMessage).
+        """
+        found = _FINAL.fullmatch(text)
+        if found is None or not found["nonce"].endswith(begun.nonce):
+            raise InvalidCredentials("no final message of this exchange")
+        signed = f"{begun.messages},{found['proven']}".encode()
+        stored_key = begun.credential.stored_key
+        signature = hmac.digest(stored_key, signed, self._hash)
+        proof = base64.b64decode(found["proof"])
+        if len(proof) != len(signature):
+            raise Unanswered("a proof of another length")
+        client_key = bytes(one ^ other for one, other in zip(proof, signature, strict=True))
+        if not hmac.compare_digest(hashlib.new(self._hash, client_key).digest(), stored_key):
+            raise InvalidCredentials("wrong password")
+        verifier = hmac.digest(begun.credential.server_key, signed, self._hash)
+        return Step(b"v=" + base64.b64encode(verifier), begun.name)

@@ -1,0 +1,56 @@
+"""SASL exchanges with a real Kafka and with broker-lite: same answers, same closes."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from broker_lite.testing import Broker
+from tests.differential.compare_sasl import (
+    PROTOCOLS,
+    SASL_SETTINGS,
+    Step,
+    cases,
+    outcome,
+    ports_and_settings,
+    upsertion,
+)
+from tests.support.raw_client import RawClient
+from tests.support.reference_kafka import ReferenceKafka, free_port
+from tests.support.toolchain import require
+
+SEED, RANDOM_CASES = 1, 60
+
+
+def make_carol(port: int) -> None:
+    with RawClient("127.0.0.1", port) as client:
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            new = upsertion("carol", mechanism, "carol-secret")
+            answer = client.call("AlterUserScramCredentials", 0, deletions=[], upsertions=[new])
+            assert answer.results[0].error_code == 0
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_x02_to_x35_as_kafka(tmp_path: Path) -> None:
+    require("java", "mvn")
+    sasl_port = free_port()
+    kafka = ReferenceKafka(
+        tmp_path / "kafka",
+        settings={"listener.security.protocol.map": PROTOCOLS, **SASL_SETTINGS},
+        more_listeners=f",SASL://127.0.0.1:{sasl_port}",
+        is_short_lived=True,
+    )
+    plain_port, our_port, our_settings = ports_and_settings()
+    now = int(time.time())
+
+    def compare(steps: list[Step]) -> tuple[list[Step], object, object]:
+        return steps, outcome(sasl_port, steps), outcome(our_port, steps)
+
+    with kafka, Broker(our_settings, port=plain_port), ThreadPoolExecutor(4) as pool:
+        make_carol(kafka.port)
+        make_carol(plain_port)
+        told = list(pool.map(compare, cases(now, SEED, RANDOM_CASES)))
+    assert [one for one in told if one[1] != one[2]] == []
+    assert len(told) > 200
