@@ -1,6 +1,5 @@
 """`control`: each short form is one request, at a broker with the control API."""
 
-import io
 import json
 import re
 import signal
@@ -32,14 +31,14 @@ def ask(broker: Broker, command: CommandLine) -> CommandLine:
     return command.of("control", "--url", found[1])
 
 
-def test_any_request(ask: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_request(ask: CommandLine, tmp_path: Path) -> None:
     assert json.loads(ask.ok("get", "/v1"))["name"] == "broker-lite"
     ask.ok("post", "/v1/faults", '{"id": "a", "hold": true, "keys": ["EndTxn"]}')
     path = tmp_path / "rule.json"
     path.write_text('{"id": "b", "hold": true, "keys": ["EndTxn"]}')
     ask.ok("post", "/v1/faults", f"@{path}")
-    monkeypatch.setattr(sys, "stdin", io.StringIO('{"id": "c", "hold": true, "keys": ["EndTxn"]}'))
-    ask.ok("post", "/v1/faults", "-")
+    rule = '{"id": "c", "hold": true, "keys": ["EndTxn"]}'
+    ask.ok("post", "/v1/faults", "-", typed=rule)
     assert [each["id"] for each in json.loads(ask.ok("get", "/v1/faults"))] == ["a", "b", "c"]
     assert ask.ok("delete", "/v1/faults") == ""
     assert ask.ok("get", "/v1/faults") == "[]\n"

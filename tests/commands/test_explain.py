@@ -1,7 +1,6 @@
 """`broker-lite explain`: what it prints of files, texts and segments."""
 
 import base64
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -93,17 +92,14 @@ def test_limits(explain: CommandLine, file: Any) -> None:
     )
 
 
-def test_text_and_standard_input(
-    explain: CommandLine, file: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_and_standard_input(explain: CommandLine, file: Any) -> None:
     plain = explain.ok(file(GOOD))
     text = GOOD.hex(" ").encode() + b"\n"
     encoded = base64.b64encode(GOOD)
     assert explain.ok(file(text)) == plain
     assert explain.ok(file(text), "--hex") == plain
     assert explain.ok(file(encoded), "--base64") == plain
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    assert explain.ok("-") == plain
+    assert explain.ok("-", typed=text.decode()) == plain
 
 
 def test_frames(explain: CommandLine, file: Any) -> None:

@@ -1,9 +1,11 @@
 """The command line as a person uses it: in this process, or as a process of its own."""
 
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,16 +36,17 @@ class CommandLine:
         """The same for command lines that all begin so."""
         return CommandLine(self._capsys, *self.beginning, *beginning)
 
-    def __call__(self, *arguments: str) -> Done:
-        """Run one command."""
+    def __call__(self, *arguments: str, typed: str = "") -> Done:
+        """Run one command; `typed` is its standard input."""
         self._capsys.readouterr()
-        code = cli.main([*self.beginning, *arguments])
+        with typing(typed):
+            code = cli.main([*self.beginning, *arguments])
         out, err = self._capsys.readouterr()
         return Done(code, out, err)
 
-    def ok(self, *arguments: str) -> str:
+    def ok(self, *arguments: str, typed: str = "") -> str:
         """Run a command that works without a word on standard error; what it printed."""
-        code, out, err = self(*arguments)
+        code, out, err = self(*arguments, typed=typed)
         assert (code, err) == (0, ""), f"exit code {code}: {err}"
         return out
 
@@ -55,6 +58,17 @@ class CommandLine:
         assert done.err.count("\n") == 1
         assert done.err.startswith("broker-lite: ")
         return f"{done.code}: {done.err.removeprefix('broker-lite: ').rstrip()}"
+
+
+@contextmanager
+def typing(text: str) -> Iterator[None]:
+    """Let standard input be a text."""
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """`kafka acls`, with the flags and the lines of kafka-acls.sh."""
 
-import io
 import socket
 from typing import Any
 
@@ -52,7 +51,7 @@ def described(operations: list[int], *principals: str) -> Any:
 
 
 def told(
-    command: CommandLine, answers: list[tuple[Any, Any]], *flags: str
+    command: CommandLine, answers: list[tuple[Any, Any]], *flags: str, typed: str = ""
 ) -> tuple[Done, list[int]]:
     """How it ends when a broker gives these answers, and the versions of the requests."""
     asked: list[int] = []
@@ -67,7 +66,7 @@ def told(
             answer(client, correlation_id, struct.encode(made, version))
 
     with ScriptedServer(serve) as server:
-        done = command("kafka", "acls", "--bootstrap-server", server.bootstrap, *flags)
+        done = command("kafka", "acls", "--bootstrap-server", server.bootstrap, *flags, typed=typed)
     return done, asked
 
 
@@ -133,17 +132,14 @@ def test_an_addition_that_is_refused(command: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n"])
-def test_remove_asks_first(
-    command: CommandLine, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
+def test_remove_asks_first(command: CommandLine, typed: str) -> None:
     make: Any = messages.DeleteAclsResponse
     deleted = make.DeleteAclsFilterResult(
         matching_acls=[make.DeleteAclsMatchingAcl(resource_name="t", principal="p", host="*")]
     )
     answers = [(None, controller), (make, make(filter_results=[deleted]))]
-    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     flags = ("--remove", *ADD_BOB[1:], "Read")
-    done, asked = told(command, answers if typed == "y\n" else [], *flags)
+    done, asked = told(command, answers if typed == "y\n" else [], *flags, typed=typed)
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
         "Are you sure you want to remove ACLs: ",
@@ -153,10 +149,7 @@ def test_remove_asks_first(
     assert len(asked) == (2 if typed == "y\n" else 0)
 
 
-def test_remove_everything_of_a_resource(
-    command: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+def test_remove_everything_of_a_resource(command: CommandLine) -> None:
     flags = ("--remove", "--cluster")
     done, _ = told(command, [], *flags)
     assert done.out == (

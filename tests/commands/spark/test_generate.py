@@ -1,13 +1,13 @@
 """`broker-lite spark generate`: a specification from a file, from standard input, from flags."""
 
 import argparse
-import io
 from pathlib import Path
 
 import pytest
 
 from broker_lite.commands.spark import generate as spark_generate
 from broker_lite.errors import SettingsError
+from tests.support.command_line import typing
 
 SPEC = 'seed = 3\n[[topics]]\nname = "t"\nrecords = 10\npartitions = 2\n'
 FLAGS = ["--topic", "t", "--set", "records=10", "--set", "partitions=2", "--seed", "3"]
@@ -19,15 +19,13 @@ def parsed(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def test_a_file_standard_input_and_flags_say_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_standard_input_and_flags_say_the_same(tmp_path: Path) -> None:
     (tmp_path / "load.toml").write_text(SPEC)
-    monkeypatch.setattr("sys.stdin", io.StringIO(SPEC))
-    given = [
-        spark_generate.specification(parsed("logs", *words))
-        for words in (["--spec", str(tmp_path / "load.toml")], ["--spec", "-"], FLAGS)
-    ]
+    with typing(SPEC):
+        given = [
+            spark_generate.specification(parsed("logs", *words))
+            for words in (["--spec", str(tmp_path / "load.toml")], ["--spec", "-"], FLAGS)
+        ]
     expected = {"seed": 3, "topics": [{"name": "t", "records": 10, "partitions": 2}]}
     assert given == [expected] * 3
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -52,14 +53,29 @@ def by_partition(response: Any) -> list[tuple[int, int, int, int]]:
     return [(p.partition_index, p.error_code, p.high_watermark, size(p)) for p in fetched(response)]
 
 
+@pytest.fixture
+def in_one_piece(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Lets all partitions be read without a pause from the call on."""
+    return lambda: monkeypatch.setattr(fetch, "PARTITIONS_AT_A_TIME", 10**6)
+
+
+InAPause = Callable[[ModuleType, Callable[[list[Any]], Awaitable[None]]], None]
+
+
+@pytest.fixture
+def in_a_pause(monkeypatch: pytest.MonkeyPatch) -> InAPause:
+    """Lets something else be done in the pauses of a module."""
+    return lambda module, work: monkeypatch.setattr(module, "let_go", work)
+
+
 @pytest.mark.parametrize("max_bytes", [10**6, 3 * len(BATCH), 0, -1])
 def test_f11_f30_many_are_read_as_in_one_piece(
-    handlers: Handlers, max_bytes: int, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, max_bytes: int, in_one_piece: Callable[[], None]
 ) -> None:
     for partition in range(0, COUNT, 3):
         append(handlers, partition)
     in_turns = answer(handlers, request(handlers, max_bytes=max_bytes))
-    monkeypatch.setattr(fetch, "PARTITIONS_AT_A_TIME", 10**6)
+    in_one_piece()
     whole = answer(handlers, request(handlers, max_bytes=max_bytes))
     assert by_partition(in_turns) == by_partition(whole)
     assert len(fetched(whole)) == COUNT + 5
@@ -143,7 +159,7 @@ def test_f43_many_are_wanted_no_more(handlers: Handlers) -> None:
 
 @pytest.mark.parametrize("version", [4, 12, 13])
 def test_f01_an_answer_of_many_topics_is_as_in_one_piece(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, version: int
+    handlers: Handlers, in_one_piece: Callable[[], None], version: int
 ) -> None:
     """Topics in turn, of one partition and of several."""
     kind = messages.FetchRequest
@@ -163,7 +179,7 @@ def test_f01_an_answer_of_many_topics_is_as_in_one_piece(
         return asyncio.run(handlers.answer(FETCH, version, value))
 
     in_turns = ask()
-    monkeypatch.setattr(fetch, "PARTITIONS_AT_A_TIME", 10**6)
+    in_one_piece()
     assert in_turns == ask()
     assert len(in_turns.responses) > 10
     assert any(size(each) for each in fetched(in_turns))
@@ -233,10 +249,10 @@ async def dispatched(handlers: Handlers, value: Any) -> Any:
 
 
 def test_nothing_is_left_of_a_client_that_leaves_before_the_first_look(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, in_a_pause: InAPause
 ) -> None:
     """A collection that is too late would keep 60 MB for good, as the lane freezes what is left."""
-    monkeypatch.setattr(fetch_many, "let_go", leave)
+    in_a_pause(fetch_many, leave)
     value = request(handlers, session_epoch=0)
     assert is_left(handlers, value)
     gc.collect()
@@ -250,20 +266,20 @@ def test_nothing_is_left_of_a_client_that_leaves_before_the_first_look(
 
 
 def test_f47_what_a_client_added_before_it_left_counts(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, in_a_pause: InAPause
 ) -> None:
     sessions = handlers.context.fetch_sessions
     first = handlers.fetch_request(wanted(0), session_epoch=0, topic=MANY)
     session = sessions.get(answer(handlers, first).session_id)
     assert session is not None
-    monkeypatch.setattr(fetch_many, "let_go", leave)
+    in_a_pause(fetch_many, leave)
     assert is_left(handlers, request(handlers, session_id=session.session_id, session_epoch=1))
     assert len(session.partitions) == COUNT + 5
     assert sessions.size_bytes == session.partitions.size_bytes
 
 
 def test_f47_a_session_that_ends_while_a_large_request_is_read(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, in_a_pause: InAPause
 ) -> None:
     """The answer is complete, and the client begins a new session."""
     sessions = handlers.context.fetch_sessions
@@ -273,7 +289,7 @@ def test_f47_a_session_that_ends_while_a_large_request_is_read(
         sessions.remove(session_id)
         await let_go(items)
 
-    monkeypatch.setattr(fetch_many, "let_go", end)
+    in_a_pause(fetch_many, end)
     append(handlers, 3)
     value = request(handlers, session_id=session_id, session_epoch=1)
     answered = asyncio.run(dispatched(handlers, value))
@@ -306,7 +322,7 @@ def test_f47_large_polls_count_as_sessions_while_they_wait(handlers: Handlers) -
     assert first.session_id, "what is held while it waits is given back before it is a session"
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
+def counted(in_a_pause: InAPause, module: ModuleType) -> list[int]:
     """How many items there are in each list that a module lets go of, from now on."""
     counts: list[int] = []
 
@@ -315,16 +331,16 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
         await let_go(items)
         assert items == []
 
-    monkeypatch.setattr(module, "let_go", count)
+    in_a_pause(module, count)
     return counts
 
 
 def test_f45_what_a_session_has_read_is_let_go_of_some_at_a_time(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, in_a_pause: InAPause
 ) -> None:
     """All of it was looked at for another isolation level, and only the unknown ones are told."""
     session_id = answer(handlers, request(handlers, session_epoch=0)).session_id
-    counts = counted(monkeypatch, fetch)
+    counts = counted(in_a_pause, fetch)
     value = handlers.fetch_request(
         session_id=session_id, session_epoch=1, isolation_level=1, topic=MANY
     )
@@ -333,9 +349,9 @@ def test_f45_what_a_session_has_read_is_let_go_of_some_at_a_time(
 
 
 def test_f31_what_a_long_poll_has_read_is_let_go_of_some_at_a_time(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, in_a_pause: InAPause
 ) -> None:
-    counts = counted(monkeypatch, delayed_fetch)
+    counts = counted(in_a_pause, delayed_fetch)
     value = handlers.fetch_request(*map(wanted, range(COUNT)), max_wait_ms=1, topic=MANY)
     assert len(fetched(answer(handlers, value))) == COUNT
     assert counts == [COUNT]
