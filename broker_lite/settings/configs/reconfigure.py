@@ -2,18 +2,18 @@
 
 Kafka asks each part that can be reconfigured. Here are only the checks of parts that can refuse.
 
-A difference to Kafka: the certificates and keys of a TLS listener are read at the start only, so a
-change of its `ssl.*` configs is refused with INVALID_REQUEST.
+A difference to Kafka: certificates, keys, mechanisms and users of a TLS or SASL listener are read
+at the start only, so a change of its `ssl.*` and `sasl.*` configs is refused with INVALID_REQUEST.
 
 Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of Kafka.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from broker_lite.settings.declared.security_settings import TLS_SETTINGS
-from broker_lite.settings.listeners import SSL, parse_listeners
-from broker_lite.settings.setting import InvalidValue
+from broker_lite.settings.declared.security_settings import SASL_SETTINGS, TLS_SETTINGS
+from broker_lite.settings.listeners import SASL_PLAINTEXT, SSL, parse_listeners
+from broker_lite.settings.setting import InvalidValue, Setting
 from broker_lite.settings.settings import Settings
 
 _THREADS: Final = frozenset(
@@ -32,6 +32,11 @@ _THREADS: Final = frozenset(
 _CLEANER_THREADS: Final = "log.cleaner.threads"
 _REPORTERS: Final = "metric.reporters"
 _OVERRIDES: Final = "max.connections.per.ip.overrides"
+_JAAS: Final = "sasl.jaas.config"
+_READ_AT_START: Final[Mapping[str, Sequence[Setting]]] = {
+    SSL: TLS_SETTINGS,
+    SASL_PLAINTEXT: SASL_SETTINGS,
+}
 
 
 def check_reconfiguration(before: Settings, after: Settings) -> None:
@@ -46,7 +51,7 @@ def check_reconfiguration(before: Settings, after: Settings) -> None:
             _check_threads(name, before, after)
         elif check is not None:
             check(before, after)
-    _check_tls(before, after)
+    _check_listeners(before, after)
 
 
 def _changed(before: Settings, after: Settings) -> list[str]:
@@ -105,18 +110,24 @@ _CHECKS: Final[Mapping[str, Callable[[Settings, Settings], None]]] = {
 }
 
 
-def _check_tls(before: Settings, after: Settings) -> None:
-    """Refuse other certificates for a listener, which would not be used before the next start."""
+def _check_listeners(before: Settings, after: Settings) -> None:
+    """Refuse what a listener would not use before the next start, and might then fail by."""
     for listener in parse_listeners(before):
-        if listener.security_protocol != SSL:
-            continue
-        for setting in TLS_SETTINGS:
+        for setting in _READ_AT_START.get(listener.security_protocol, ()):
             name = setting.name
             old = before.value_for_listener(listener.name, name)
             if old != after.value_for_listener(listener.name, name):
-                raise InvalidValue(
-                    f"{name} of listener {listener.name} is read at the start of the broker only"
-                )
+                raise _read_at_start(name, listener.name)
+        if listener.security_protocol == SASL_PLAINTEXT:
+            own = f"listener.name.{listener.name.lower()}."
+            for name in {**before.dynamic, **after.dynamic}:
+                is_of_users = name.startswith(own) and name.endswith(_JAAS)
+                if is_of_users and before.dynamic.get(name) != after.dynamic.get(name):
+                    raise _read_at_start(_JAAS, listener.name)
+
+
+def _read_at_start(name: str, listener: str) -> InvalidValue:
+    return InvalidValue(f"{name} of listener {listener} is read at the start of the broker only")
 
 
 def _numbers(name: str, before: Settings, after: Settings) -> tuple[int, int]:

@@ -98,3 +98,22 @@ def test_certificates_are_read_at_the_start_only(listeners: str, is_refused: boo
     else:
         check_reconfiguration(before, after)
     check_reconfiguration(after, after)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sasl.enabled.mechanisms": "PLAIN,GSSAPI"},
+        {"listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN"},
+        {"listener.name.sasl_plaintext.plain.sasl.jaas.config": "no JAAS"},
+    ],
+)
+def test_mechanisms_and_users_are_read_at_the_start_only(change: dict[str, str]) -> None:
+    (name,) = change
+    before = load_settings(overrides={"listeners": "SASL_PLAINTEXT://:0"})
+    after = before.with_dynamic(change, {})
+    what = name[name.index("sasl.") :].replace(".", r"\.")
+    with pytest.raises(InvalidValue, match=f"{what} of listener SASL_PLAINTEXT is read"):
+        check_reconfiguration(before, after)
+    plain = load_settings(overrides={"listeners": "PLAINTEXT://:0"})
+    check_reconfiguration(plain, plain.with_dynamic(change, {}))
