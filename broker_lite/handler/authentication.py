@@ -117,11 +117,12 @@ def _out_of_order(context: HandlerContext, request: Request) -> Answer:
         handshake = messages.SaslHandshakeResponse(error_code=code)
         parts = encode(messages.SaslHandshakeResponse, handshake, request)
     elif request.api_key == API_VERSIONS_KEY:
-        api = context.apis[API_VERSIONS_KEY]
-        _check_version(request, api.max_version)
-        decode(messages.ApiVersionsRequest, request)
         versions = messages.ApiVersionsResponse(error_code=code)
-        parts = encode(messages.ApiVersionsResponse, versions, request)
+        if request.api_version > context.apis[API_VERSIONS_KEY].max_version:
+            parts = [messages.ApiVersionsResponse.encode(versions, 0)]  # as for any unknown version
+        else:
+            decode(messages.ApiVersionsRequest, request)
+            parts = encode(messages.ApiVersionsResponse, versions, request)
     return Answer(parts, f"a request of API {request.api_key} during SASL authentication")
 
 

@@ -33,7 +33,7 @@ SASL_SETTINGS: Final = {
     PREFIX
     + "oauthbearer.sasl.jaas.config": f"{_SECURITY}oauthbearer.OAuthBearerLoginModule required "
     'unsecuredLoginStringClaim_sub="broker" unsecuredValidatorRequiredScope="kafka";',
-    "connections.max.reauth.ms": "60000",
+    "connections.max.reauth.ms": "600000",
 }
 HASHES: Final = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
 CLOSED: Final = "closed"
@@ -205,7 +205,7 @@ def _token(talk: Talk, version: int, token: bytes) -> Any:
     if answer is None:
         return CLOSED
     lifetime = answer.session_lifetime_ms
-    told = "to the end of a token" if 0 < lifetime < 59_000 else lifetime
+    told = "to the end of a token" if 0 < lifetime < 590_000 else lifetime
     return answer.error_code, answer.error_message, bytes(answer.auth_bytes), told
 
 
@@ -228,7 +228,7 @@ def _b64(value: Any) -> str:
 
 def token(now: int, header: Any = None, tail: str = "", **claims: Any) -> str:
     """An unsecured token."""
-    body = {"sub": "alice", "exp": now + 30, "iat": now - 5, "scope": "kafka", **claims}
+    body = {"sub": "alice", "exp": now + 300, "iat": now - 5, "scope": "kafka", **claims}
     return f"{_b64(header or {'alg': 'none'})}.{_b64(body)}.{tail}"
 
 
