@@ -12,6 +12,8 @@ version 0 the connection closes, because raw frames cannot come between requests
 
 from typing import Final, NamedTuple
 
+from anyio import sleep
+
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
@@ -19,9 +21,13 @@ from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported
 from broker_lite.security.sasl.exchange import (
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
+    Authenticated,
     Exchange,
+    Reply,
+    SessionOver,
     State,
 )
+from broker_lite.security.sasl.mechanism import Unanswered
 from broker_lite.wire import messages
 
 _HANDSHAKE_VERSION_MAX: Final = 1
@@ -63,6 +69,44 @@ async def answer(context: HandlerContext, exchange: Exchange, request: Request) 
     return Answer(None, f"a request of API {key} during SASL handshake")
 
 
+async def renew(
+    authenticated: Authenticated, context: HandlerContext, request: Request
+) -> Answer | None:
+    """Answer a request by which a client authenticates again; None if it is another request.
+
+    Raises:
+        CloseConnection: the session has ended, or see answer().
+        DecodeError: the body cannot be decoded.
+
+    See: X-04, X-33 to X-35.
+    """
+    try:
+        if not authenticated.renews(request.api_key, context.clock.now_ms()):
+            return None
+    except SessionOver as over:
+        raise CloseConnection(str(over)) from None
+    exchange = authenticated.exchange
+    assert exchange is not None
+    answered = await answer(context, exchange, request)
+    if answered.refusal:
+        await sleep(authenticated.refusal_delay_ms / 1000)
+    else:
+        authenticated.renewed()
+    return answered
+
+
+def reply_to(exchange: Exchange, message: bytes, now_ms: int) -> Reply:
+    """Return the answer to a message of the mechanism.
+
+    Raises:
+        CloseConnection: there is none.
+    """
+    try:
+        return exchange.take(message, now_ms)
+    except Unanswered as error:
+        raise CloseConnection(str(error)) from None
+
+
 async def _answer_versions(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
     if exchange.state is not State.START:
         raise CloseConnection("a second ApiVersions request during SASL handshake")
@@ -94,7 +138,7 @@ def _answer_handshake(exchange: Exchange, request: Request) -> Answer:
 def _answer_token(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
     _check_version(request, _AUTHENTICATE_VERSION_MAX)
     token = decode(messages.SaslAuthenticateRequest, request).auth_bytes
-    reply = exchange.take(bytes(token), context.clock.now_ms())
+    reply = reply_to(exchange, bytes(token), context.clock.now_ms())
     response = messages.SaslAuthenticateResponse(
         error_code=int(reply.code),
         error_message=reply.message,

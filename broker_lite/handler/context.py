@@ -16,7 +16,6 @@ from broker_lite.errors import ErrorCode, Why
 from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
 from broker_lite.security.principal import ANONYMOUS, Principal
-from broker_lite.security.sasl.exchange import Authenticated, SaslRules
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from broker_lite.log.files.open_file import FileSlice
     from broker_lite.log.validate.validated import ValidationConfig
     from broker_lite.rate_limited_log import RateLimitedLog
+    from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.settings import Settings
     from broker_lite.wire.produce import PartitionKey
 
@@ -148,6 +148,9 @@ class Hooks(dict[int, Hook]):
     keep_refused: "KeepRefused | None" = None
 
 
+Renew: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[tuple[Parts | None, str] | None]]"
+
+
 class ListenerInfo(NamedTuple):
     """The listener on which a connection came in.
 
@@ -179,7 +182,8 @@ class HandlerContext:
     `connection_id` counts the connections of the process from 1 on. `software` is the name and the
     version of the client's software, as its ApiVersions request told them (KIP-511).
     `principal` is who the client is. `sasl` is how it has to authenticate before the first request,
-    None where it does not; `authenticated` is what came of that.
+    None where it does not. Once it has done so, `renew` is called with each request, and answers
+    those by which it authenticates again: the answer and why the connection ends after it, or None.
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
@@ -189,7 +193,6 @@ class HandlerContext:
 
     __slots__ = (
         "apis",
-        "authenticated",
         "client_address",
         "client_log",
         "clock",
@@ -204,6 +207,7 @@ class HandlerContext:
         "local_address",
         "node_id",
         "principal",
+        "renew",
         "sasl",
         "settings",
         "sibling",
@@ -231,7 +235,7 @@ class HandlerContext:
         connection_id: int = 0,
         node_id: int | None = None,
         sibling: Callable[[int], ListenerInfo | None] | None = None,
-        sasl: SaslRules | None = None,
+        sasl: "SaslRules | None" = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
@@ -251,7 +255,7 @@ class HandlerContext:
         self.connection_id = connection_id
         self.principal: Principal = ANONYMOUS
         self.sasl = sasl
-        self.authenticated: Authenticated | None = None
+        self.renew: Renew | None = None
         self.software = ""
         self.has_waited = False
         self.stop = Stop()

@@ -11,12 +11,13 @@ idle for connections.max.idle.ms, however often the client begins anew (X-65).
 import socket
 import struct
 from asyncio import AbstractEventLoop
+from functools import partial
 from typing import Final
 
 import anyio
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.authentication import answer
+from broker_lite.handler.authentication import answer, renew, reply_to
 from broker_lite.handler.context import CloseConnection, HandlerContext
 from broker_lite.protocol.framing import decode_header, framed
 from broker_lite.security.sasl.exchange import Authenticated, Exchange, SaslRules, State
@@ -56,7 +57,7 @@ async def authenticate(
     session = exchange.session
     if session is None:
         return False
-    context.authenticated = Authenticated(rules, session)
+    context.renew = partial(renew, Authenticated(rules, session))
     context.principal = session.principal
     return True
 
@@ -74,7 +75,7 @@ async def _take_frame(
     """
     frame = await _receive_frame(sock, loop, rules)
     if exchange.state is State.RAW:
-        reply = exchange.take(bytes(frame), context.clock.now_ms())
+        reply = reply_to(exchange, bytes(frame), context.clock.now_ms())
         refusal = "" if reply.code is ErrorCode.NONE else "failed authentication"
         data = b"" if refusal else _SIZE.pack(len(reply.token)) + reply.token
     else:

@@ -11,33 +11,27 @@ import struct
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from anyio import CancelScope, Event, sleep
+from anyio import CancelScope, Event
 from anyio.lowlevel import checkpoint
 
-from broker_lite.handler.authentication import answer
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, WireAnswer
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
-from broker_lite.security.sasl.exchange import Authenticated, SessionOver
-from broker_lite.security.sasl.mechanism import Unanswered
-from broker_lite.server.authentication import authenticate
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
-from broker_lite.server.tls_listeners import TlsListener
 from broker_lite.server.tls_socket import TlsSocket
 from broker_lite.server.unsent import UnsentAnswers
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
+if TYPE_CHECKING:
+    from broker_lite.handler.context import Renew
+    from broker_lite.server.tls_listeners import TlsListener
+
 logger = logging.getLogger("broker_lite.server")
 
-# Errors that are the client's own.
-_CLOSING: Final = (
-    *(ProtocolError, DecodeError, CloseConnection),
-    *(SessionOver, Unanswered, TruncatedFile),
-)
 # After so many requests, a client that sends without a pause lets other connections run.
 _REQUESTS_PER_TURN: Final = 32
 # Answers to Produce requests are kept back and sent together, up to so many bytes.
@@ -77,7 +71,7 @@ class ClientConnection:
         loop: AbstractEventLoop,
         resets: Resets,
         unsent: UnsentAnswers,
-        tls: TlsListener | None = None,
+        tls: "TlsListener | None" = None,
     ) -> None:
         """Take over an accepted, non-blocking socket; run() closes it.
 
@@ -176,7 +170,7 @@ class ClientConnection:
                     await self._shake_hands(self._tls)
                 if self._context.sasl is None or await self._authenticate():
                     await self._serve()
-            except _CLOSING as reason:
+            except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
                 self._note_closing(reason, logging.INFO, "closing %s: %s")
             except EncodeError as unsayable:
                 self._note_closing(
@@ -210,7 +204,7 @@ class ClientConnection:
             exc_info=reason if level == logging.ERROR else None,
         )
 
-    async def _shake_hands(self, tls: TlsListener) -> None:
+    async def _shake_hands(self, tls: "TlsListener") -> None:
         if self.paused is not None:
             await self.paused.wait()
         assert isinstance(self._sock, TlsSocket)
@@ -242,8 +236,8 @@ class ClientConnection:
             stream.handling = True
             body = await (
                 dispatch(context, request)
-                if context.authenticated is None
-                else self._handle_or_renew(context.authenticated, request)
+                if context.renew is None
+                else self._handle_or_renew(context.renew, request)
             )
             stream.handling = False
             if self.paused is not None:
@@ -260,6 +254,8 @@ class ClientConnection:
 
     async def _authenticate(self) -> bool:
         """Let the client say who it is; return False if it does not."""
+        from broker_lite.server.authentication import authenticate  # few brokers need it
+
         rules = self._context.sasl
         assert rules is not None
         self._authenticating = True
@@ -270,26 +266,18 @@ class ClientConnection:
         finally:
             self._authenticating = False
 
-    async def _handle_or_renew(
-        self, authenticated: Authenticated, request: Request
-    ) -> "Parts | None":
+    async def _handle_or_renew(self, renew: "Renew", request: Request) -> "Parts | None":
         """Handle a request of a client that has authenticated, which may be doing so again.
 
         Raises:
-            CloseConnection, SessionOver: the connection has to end.
-
-        See: X-04, X-33 to X-35.
+            CloseConnection: the connection has to end.
         """
-        context = self._context
-        if not authenticated.renews(request.api_key, context.clock.now_ms()):
-            return await dispatch(context, request)
-        exchange = authenticated.exchange
-        assert exchange is not None
-        parts, refusal = await answer(context, exchange, request)
+        answered = await renew(self._context, request)
+        if answered is None:
+            return await dispatch(self._context, request)
+        parts, refusal = answered
         if not refusal:
-            authenticated.renewed()
             return parts
-        await sleep(authenticated.refusal_delay_ms / 1000)
         if parts is not None:
             outgoing = self._send(request, parts, more=False)
             if outgoing is not None:

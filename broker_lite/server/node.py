@@ -5,7 +5,7 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,8 +22,10 @@ from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
 from broker_lite.server.stalled_frames import StalledFrames
-from broker_lite.server.tls_listeners import TlsListener
 from broker_lite.server.tls_socket import wrap
+
+if TYPE_CHECKING:
+    from broker_lite.server.tls_listeners import TlsListener
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -63,7 +65,7 @@ class Node:
         client_log: RateLimitedLog,
         shares: ClientShares,
         gate: Gate | None = None,
-        tls: Mapping[str, TlsListener] | None = None,
+        tls: "Mapping[str, TlsListener] | None" = None,
     ) -> None:
         """Make a node; run() accepts clients.
 

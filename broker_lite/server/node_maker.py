@@ -1,8 +1,9 @@
 """Makes the nodes of a process: what they share, and what each has to itself."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
@@ -13,9 +14,6 @@ from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
 from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.security.sasl.exchange import SaslRules
-from broker_lite.security.sasl.listener_rules import sasl_rules
-from broker_lite.security.sasl.scram import Credential
 from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.descriptors import clients_max
 from broker_lite.server.gateway import as_seen_from
@@ -23,9 +21,13 @@ from broker_lite.server.limits import CurrentLimits, limits_of
 from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.seams import Seams
-from broker_lite.server.tls_listeners import Turns, tls_listeners
 from broker_lite.settings import Settings
-from broker_lite.settings.listeners import SASL_PLAINTEXT, parse_listeners
+from broker_lite.settings.listeners import SASL_PLAINTEXT, SSL, parse_listeners
+
+if TYPE_CHECKING:
+    from broker_lite.security.sasl.exchange import SaslRules
+    from broker_lite.security.sasl.scram import Credential
+    from broker_lite.server.tls_listeners import TlsListener
 
 FindListener = Callable[[int, str], ListenerInfo | None]
 """Finds the listener of a node by the node's id and the listener's name."""
@@ -61,12 +63,8 @@ class NodeMaker:
         open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
         self._shares = ClientShares(limits, clients_max(open_max), self._client_log)
         self._lane = Lane()
-        turns = Turns()
         # A store is read once: a node that comes back must not keep the others waiting.
-        self._tls = {
-            node_id: tls_listeners(cluster.settings_of(node_id), turns)
-            for node_id in cluster.node_ids
-        }
+        self._tls = self._tls_listeners()
         self.find_listener: FindListener = lambda _node_id, _name: None
 
     def make(self, node_id: int, listeners: Listeners) -> Node:
@@ -113,7 +111,7 @@ class NodeMaker:
             client_log=self._client_log,
             shares=self._shares,
             gate=partial(self._seams.admits, node_id),
-            tls=self._tls[node_id],
+            tls=self._tls.get(node_id),
         )
 
     def _fetch_sessions(self) -> FetchSessionCache:
@@ -123,22 +121,37 @@ class NodeMaker:
             settings.broker_lite_fetch_sessions_max_bytes // len(self._cluster.node_ids),
         )
 
-    def _sasl_rules(self, settings: Settings) -> dict[str, SaslRules]:
+    def _tls_listeners(self) -> "Mapping[int, Mapping[str, TlsListener]]":
+        """Return the TLS listeners of each node, by node id and name."""
+        settings_of = {
+            node_id: self._cluster.settings_of(node_id) for node_id in self._cluster.node_ids
+        }
+        if not any(_names(settings, SSL) for settings in settings_of.values()):
+            return {}
+        # A start without TLS would take 4 ms longer.
+        from broker_lite.server.tls_listeners import Turns, tls_listeners
+
+        turns = Turns()
+        return {node_id: tls_listeners(own, turns) for node_id, own in settings_of.items()}
+
+    def _sasl_rules(self, settings: Settings) -> "Mapping[str, SaslRules]":
         """Return how clients of each SASL listener authenticate, by the listener's name.
 
         Raises:
             SettingsError: a mechanism or its users cannot be used.
         """
+        names = _names(settings, SASL_PLAINTEXT)
+        if not names:
+            return {}
+        # A start without SASL would take 4 ms longer.
+        from broker_lite.security.sasl.listener_rules import sasl_rules
+
         cluster = self._cluster
 
-        def find(user: str, mechanism: int) -> Credential | None:
+        def find(user: str, mechanism: int) -> "Credential | None":
             return cluster.scram_credentials.get((user, mechanism))
 
-        return {
-            listener.name: sasl_rules(settings, listener.name, find, os.urandom)
-            for listener in parse_listeners(settings)
-            if listener.security_protocol == SASL_PLAINTEXT
-        }
+        return {name: sasl_rules(settings, name, find, os.urandom) for name in names}
 
     def _sibling_of(
         self, client_host: str, name: str
@@ -152,3 +165,8 @@ class NodeMaker:
         """Return the listener of a node as a client sees it."""
         info = self.find_listener(node_id, name)
         return None if info is None else as_seen_from(client_host, info)
+
+
+def _names(settings: Settings, protocol: str) -> list[str]:
+    """Return the names of the listeners of a protocol."""
+    return [one.name for one in parse_listeners(settings) if one.security_protocol == protocol]
