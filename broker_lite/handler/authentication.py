@@ -1,6 +1,6 @@
 """SaslHandshake (17), SaslAuthenticate (36) and ApiVersions while a client authenticates.
 
-After the exchange they are requests like others, see security.sasl_requests.
+After the exchange they are requests like others, see handler.security.sasl_requests.
 
 A difference to Kafka: a request of another API between the handshake and the end of the exchange is
 not answered with 34 in its own form; the connection just closes, as it does in Kafka after that
@@ -10,7 +10,7 @@ A difference to Kafka: a re-authentication begins with a SaslHandshake of versio
 version 0 the connection closes, because raw frames cannot come between requests.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from anyio import sleep
 
@@ -18,6 +18,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported
+from broker_lite.handler.security.sasl_requests import handle_handshake
 from broker_lite.security.sasl.exchange import (
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
@@ -29,9 +30,6 @@ from broker_lite.security.sasl.exchange import (
 )
 from broker_lite.security.sasl.mechanism import Unanswered
 from broker_lite.wire import messages
-
-_HANDSHAKE_VERSION_MAX: Final = 1
-_AUTHENTICATE_VERSION_MAX: Final = 2
 
 
 class Answer(NamedTuple):
@@ -61,11 +59,11 @@ async def answer(context: HandlerContext, exchange: Exchange, request: Request) 
         if key == API_VERSIONS_KEY:
             return await _answer_versions(context, exchange, request)
         if key == SASL_HANDSHAKE_KEY:
-            return _answer_handshake(exchange, request)
+            return _answer_handshake(context, exchange, request)
     elif exchange.state is State.AUTHENTICATE:
         if key == SASL_AUTHENTICATE_KEY:
             return _answer_token(context, exchange, request)
-        return _out_of_order(context, request)
+        return await _out_of_order(context, request)
     return Answer(None, f"a request of API {key} during SASL handshake")
 
 
@@ -121,8 +119,8 @@ async def _answer_versions(context: HandlerContext, exchange: Exchange, request:
     return Answer(parts)
 
 
-def _answer_handshake(exchange: Exchange, request: Request) -> Answer:
-    _check_version(request, _HANDSHAKE_VERSION_MAX)
+def _answer_handshake(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
+    _check_offered(context, request)
     if exchange.before is not None and request.api_version == 0:
         raise CloseConnection("a re-authentication with SaslHandshake of version 0")
     mechanism = decode(messages.SaslHandshakeRequest, request).mechanism
@@ -136,7 +134,7 @@ def _answer_handshake(exchange: Exchange, request: Request) -> Answer:
 
 
 def _answer_token(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
-    _check_version(request, _AUTHENTICATE_VERSION_MAX)
+    _check_offered(context, request)
     token = decode(messages.SaslAuthenticateRequest, request).auth_bytes
     reply = reply_to(exchange, bytes(token), context.clock.now_ms())
     response = messages.SaslAuthenticateResponse(
@@ -149,19 +147,17 @@ def _answer_token(context: HandlerContext, exchange: Exchange, request: Request)
     return Answer(parts, "failed authentication" if reply.code else "")
 
 
-def _out_of_order(context: HandlerContext, request: Request) -> Answer:
+async def _out_of_order(context: HandlerContext, request: Request) -> Answer:
     """Refuse a request that is no SaslAuthenticate.
 
     See: X-08.
     """
-    code = int(ErrorCode.ILLEGAL_SASL_STATE)
     parts = None
-    if request.api_key == SASL_HANDSHAKE_KEY and request.api_version <= _HANDSHAKE_VERSION_MAX:
-        decode(messages.SaslHandshakeRequest, request)
-        handshake = messages.SaslHandshakeResponse(error_code=code)
-        parts = encode(messages.SaslHandshakeResponse, handshake, request)
+    if request.api_key == SASL_HANDSHAKE_KEY:
+        _check_offered(context, request)
+        parts = await handle_handshake(context, request)
     elif request.api_key == API_VERSIONS_KEY:
-        versions = messages.ApiVersionsResponse(error_code=code)
+        versions = messages.ApiVersionsResponse(error_code=int(ErrorCode.ILLEGAL_SASL_STATE))
         if request.api_version > context.apis[API_VERSIONS_KEY].max_version:
             parts = [messages.ApiVersionsResponse.encode(versions, 0)]  # as for any unknown version
         else:
@@ -170,8 +166,9 @@ def _out_of_order(context: HandlerContext, request: Request) -> Answer:
     return Answer(parts, f"a request of API {request.api_key} during SASL authentication")
 
 
-def _check_version(request: Request, version_max: int) -> None:
-    if not 0 <= request.api_version <= version_max:
+def _check_offered(context: HandlerContext, request: Request) -> None:
+    api = context.apis.get(request.api_key)
+    if api is None or not api.min_version <= request.api_version <= api.max_version:
         raise CloseConnection(
             f"API key {request.api_key} version {request.api_version} is not offered"
         )

@@ -21,6 +21,7 @@ from broker_lite.handler.authentication import answer, renew, reply_to
 from broker_lite.handler.context import CloseConnection, HandlerContext
 from broker_lite.protocol.framing import decode_header, framed
 from broker_lite.security.sasl.exchange import Authenticated, Exchange, SaslRules, State
+from broker_lite.server.limits import time_limit_s
 
 _AUTHENTICATION_S_MAX: Final = 60
 _RECEIVE_BYTES: Final = 16 * 1024
@@ -45,10 +46,8 @@ async def authenticate(
 
     Rule: X-65.
     """
-    idle_ms = context.settings.connections_max_idle_ms
-    limit_s = min(_AUTHENTICATION_S_MAX, idle_ms / 1000 if idle_ms > 0 else _AUTHENTICATION_S_MAX)
     exchange = Exchange(rules)
-    with anyio.move_on_after(limit_s):
+    with anyio.move_on_after(time_limit_s(context.settings, _AUTHENTICATION_S_MAX)):
         try:
             while exchange.session is None:
                 await _take_frame(sock, loop, context, rules, exchange)

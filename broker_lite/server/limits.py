@@ -53,6 +53,17 @@ class Limits:
         return self.connections_per_ip_overrides.get(ip, self.connections_per_ip_max)
 
 
+def time_limit_s(settings: Settings, limit_s: float) -> float:
+    """Return how long a client may take until it is served: as long as it may be idle.
+
+    Args:
+        settings: of the broker.
+        limit_s: but no longer than so many seconds.
+    """
+    idle_ms = settings.connections_max_idle_ms
+    return min(limit_s, idle_ms / 1000) if idle_ms > 0 else limit_s
+
+
 def limits_of(settings: Settings) -> Limits:
     """Return the limits in the settings.
 

@@ -17,12 +17,11 @@ from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing
+from broker_lite.server.tcp_state import is_closed_by_client
 from broker_lite.server.tls_socket import TlsSocket
 
 # After so many full buffers for one event, other connections have their turn.
 _RECEIVES_PER_EVENT: Final = 16
-# States of a TCP connection that its client has closed (tcp_states.h): CLOSE and CLOSE_WAIT.
-_CLOSED_BY_CLIENT: Final = frozenset({7, 8})
 
 
 class Stream:
@@ -97,10 +96,9 @@ class Stream:
     def is_closed_by_client(self) -> bool:
         """True if the client has closed, even if unread bytes hide that."""
         try:
-            state = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+            return is_closed_by_client(self.sock)
         except OSError:
             return True
-        return state in _CLOSED_BY_CLIENT
 
     async def receive_request(self) -> Request | None:
         """Wait for the next whole request.

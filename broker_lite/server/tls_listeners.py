@@ -13,6 +13,7 @@ from broker_lite.security.principal import ANONYMOUS, USER, Principal
 from broker_lite.security.tls.mapping_rules import MappingRules, NoRuleMatches
 from broker_lite.security.tls.stores import Store, server_context
 from broker_lite.security.tls.subject import subject_of
+from broker_lite.server.limits import time_limit_s
 from broker_lite.server.tls_socket import TlsSocket
 from broker_lite.settings import Settings
 from broker_lite.settings.listeners import SSL, parse_listeners
@@ -156,8 +157,7 @@ def _tls_listener(names: _Names, turns: Turns) -> TlsListener:
         rules = MappingRules(names.text("ssl.principal.mapping.rules") or "")
     except (SettingsError, ValueError) as error:
         raise SettingsError(f"listener {names.listener}: {error}") from error
-    idle_ms = names.settings.connections_max_idle_ms
-    seconds = min(_HAND_SHAKE_S_MAX, idle_ms / 1000) if idle_ms > 0 else _HAND_SHAKE_S_MAX
+    seconds = time_limit_s(names.settings, _HAND_SHAKE_S_MAX)
     return TlsListener(context, rules, turns, seconds)
 
 

@@ -12,6 +12,8 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_lite.server.tcp_state import is_closed_by_client
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
@@ -21,8 +23,6 @@ _RECORD_BYTES: Final = 16_384
 _SENT_BYTES_MAX: Final = 262_144
 # An alert that ends the connection is a short record.
 _PEEKED_BYTES: Final = 64
-# States of a TCP connection that its client has closed (tcp_states.h): CLOSE and CLOSE_WAIT.
-_CLOSED_BY_CLIENT: Final = frozenset({7, 8})
 # All connections read files into it, one at a time: a send has copied what it could not send.
 _FILE_BUFFER: Final = memoryview(bytearray(_SENT_BYTES_MAX))
 
@@ -75,10 +75,8 @@ class TlsSocket(ssl.SSLSocket):
         if not flags & socket.MSG_PEEK:
             return super().recv(buflen, flags)
         found = socket.socket.recv(self, _PEEKED_BYTES, flags)
-        if 0 < len(found) < _PEEKED_BYTES:
-            state = self.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
-            if state in _CLOSED_BY_CLIENT:
-                return b""
+        if 0 < len(found) < _PEEKED_BYTES and is_closed_by_client(self):
+            return b""
         return found[:buflen]
 
     def send(self, data: "ReadableBuffer", flags: int = 0) -> int:  # type: ignore[explicit-override]

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.server.limits import CurrentLimits, Limits, limits_of
+from broker_lite.server.limits import CurrentLimits, Limits, limits_of, time_limit_s
 from broker_lite.settings import Given, Settings
 
 
@@ -46,3 +46,8 @@ def test_dynamic_settings_are_followed(caplog: pytest.LogCaptureFixture) -> None
     settings = settings_with(max_connections="8", max_connections_per_ip_overrides="bad")
     assert limits().connections_max == 7
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+@pytest.mark.parametrize(("idle_ms", "limit_s"), [("5000", 5), ("90000", 60), ("-1", 60)])
+def test_how_long_a_client_may_take_until_it_is_served(idle_ms: str, limit_s: float) -> None:
+    assert time_limit_s(settings_with(connections_max_idle_ms=idle_ms), 60) == limit_s

@@ -1,4 +1,7 @@
-"""A connection by itself, without the node that sweeps: what it notices, it notices at once."""
+"""A connection by itself, without the node that sweeps: what it notices, it notices at once.
+
+Also tests: broker_lite.server.tcp_state.
+"""
 
 import asyncio
 import socket

@@ -18,11 +18,9 @@ from broker_lite.errors import (
     UnknownServerError,
     UnsupportedSaslMechanism,
 )
+from broker_lite.security.sasl.scram_mechanisms import HASHES, ITERATIONS_MIN
 
-ITERATIONS_MIN: Final = 4096
 ITERATIONS_MAX: Final = 16384
-_HASHES: Final[Mapping[int, str]] = {1: "sha256", 2: "sha512"}
-"""Names of hash functions, by the number of the mechanism."""
 
 
 class ScramCredential(NamedTuple):
@@ -91,7 +89,7 @@ def _change(current: Credentials, asked: Key | Upsertion) -> tuple[Key, ScramCre
     name, mechanism = asked[:2]
     if not name:
         raise UnacceptableCredential("Username must not be empty")
-    if mechanism not in _HASHES:
+    if mechanism not in HASHES:
         raise UnsupportedSaslMechanism("Unknown SCRAM mechanism")
     if isinstance(asked, Upsertion):
         return (name, mechanism), _credential(asked)
@@ -111,7 +109,7 @@ def _credential(asked: Upsertion) -> ScramCredential:
         raise UnacceptableCredential("Too many iterations")
     if not asked.salted_password:
         raise UnknownServerError  # Kafka fails on an empty key, too
-    name = _HASHES[asked.mechanism]
+    name = HASHES[asked.mechanism]
     client_key = hmac.digest(asked.salted_password, b"Client Key", name)
     return ScramCredential(
         salt=asked.salt,

@@ -2,8 +2,8 @@
 
 The order is ApiVersions (once, or not at all), SaslHandshake, then the mechanism's messages: in
 SaslAuthenticate after a handshake of version 1, as raw frames after version 0. Who has
-authenticated may do so again on the same connection (KIP-368); others' requests wait for no one
-meanwhile, because there are none: they are refused.
+authenticated may do so again on the same connection (KIP-368); any other request is refused until
+that is done.
 """
 
 from collections.abc import Callable, Mapping

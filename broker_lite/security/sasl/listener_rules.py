@@ -19,7 +19,8 @@ from broker_lite.security.sasl.jaas import JaasError, LoginModule, parse_file, p
 from broker_lite.security.sasl.mechanism import Mechanism
 from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules
 from broker_lite.security.sasl.plain import Plain
-from broker_lite.security.sasl.scram import SCRAM_MECHANISMS, Credential, Scram
+from broker_lite.security.sasl.scram import Credential, Scram
+from broker_lite.security.sasl.scram_mechanisms import SCRAM_MECHANISMS
 from broker_lite.settings import Settings
 from broker_lite.settings.declared.declarations import BROKER_SETTINGS
 from broker_lite.settings.setting import InvalidValue

@@ -1,9 +1,12 @@
 """What all mechanisms have in common: a message comes in, a step or a refusal goes out."""
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-DIFFERENT_ID = "Authentication failed: Client requested an authorization id"
+SASLNAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+"""The pattern of a name in messages (RFC 5801): commas and equals signs are escaped."""
+DIFFERENT_ID: Final = "Authentication failed: Client requested an authorization id"
 """How the refusal of a client begins that wants to be somebody else."""
+DIFFERENT_NAME: Final = f"{DIFFERENT_ID} that is different from username"
 
 
 class Refused(Exception):

@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 
 from broker_lite.security.sasl.mechanism import (
     DIFFERENT_ID,
+    SASLNAME,
     InvalidCredentials,
     Refused,
     Step,
     Unanswered,
 )
 
-_SASLNAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _PAIR: Final = r"[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01"
-_INITIAL: Final = re.compile(f"n,(?:a=(?P<wanted>{_SASLNAME}))?,\x01(?P<pairs>(?:{_PAIR})*)\x01")
+_INITIAL: Final = re.compile(f"n,(?:a=(?P<wanted>{SASLNAME}))?,\x01(?P<pairs>(?:{_PAIR})*)\x01")
 _BEARER: Final = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*={0,2}", re.ASCII)
 _END_OF_ERROR: Final = b"\x01"

@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Mapping
 
-from broker_lite.security.sasl.mechanism import DIFFERENT_ID, Refused, Step
+from broker_lite.security.sasl.mechanism import DIFFERENT_NAME, Refused, Step
 
 _TOKENS = 3
 
@@ -38,5 +38,5 @@ class Plain:
         if expected is None or not is_right:
             raise Refused("Authentication failed: Invalid username or password")
         if wanted and wanted != name:
-            raise Refused(f"{DIFFERENT_ID} that is different from username")
+            raise Refused(DIFFERENT_NAME)
         return Step(b"", name)

@@ -7,29 +7,26 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from broker_lite.security.sasl.mechanism import (
-    DIFFERENT_ID,
+    DIFFERENT_NAME,
+    SASLNAME,
     InvalidCredentials,
     Refused,
     Step,
     Unanswered,
 )
+from broker_lite.security.sasl.scram_mechanisms import HASHES, ITERATIONS_MIN, SCRAM_MECHANISMS
 
-SCRAM_MECHANISMS: Final[Mapping[str, int]] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-"""Their numbers in requests and in the metadata log, by name."""
-ITERATIONS_MIN: Final = 4096
-_HASHES: Final[Mapping[str, str]] = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-_SASLNAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _VALUE: Final = r"[\x01-\x2b\x2d-\x7f]+"
 _NONCE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _BASE64: Final = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
 _EXTENSIONS: Final = f"(?:,[A-Za-z]+={_VALUE})*"
 _FIRST: Final = re.compile(
-    f"n,(?:a=(?P<wanted>{_SASLNAME}))?,(?:m={_VALUE},)?"
-    f"(?P<bare>n=(?P<name>{_SASLNAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS}))"
+    f"n,(?:a=(?P<wanted>{SASLNAME}))?,(?:m={_VALUE},)?"
+    f"(?P<bare>n=(?P<name>{SASLNAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS}))"
 )
 _FINAL: Final = re.compile(
     f"(?P<proven>c={_BASE64},r=(?P<nonce>{_NONCE})){_EXTENSIONS},p=(?P<proof>{_BASE64})"
@@ -82,7 +79,7 @@ class Scram:
 
         See: X-24.
         """
-        self._hash = _HASHES[mechanism]
+        self._hash = HASHES[SCRAM_MECHANISMS[mechanism]]
         self._find = find
         self._make_nonce = make_nonce
         self._begun: _Begun | None = None
@@ -112,7 +109,7 @@ class Scram:
         if credential is None:
             raise InvalidCredentials("unknown user")
         if found["wanted"] and found["wanted"] != name:
-            raise Refused(f"{DIFFERENT_ID} that is different from username")
+            raise Refused(DIFFERENT_NAME)
         if credential.iterations < ITERATIONS_MIN:
             raise InvalidCredentials("too few iterations")
         nonce = found["nonce"] + self._make_nonce()

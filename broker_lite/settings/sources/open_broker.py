@@ -37,7 +37,10 @@ def check_unserved(name: str, setting: Setting | None, text: str, origin: str) -
     if setting is not None and (not setting.ignored or text == (setting.default or "")):
         return
     if name.startswith(_PREFIXES) or name in _NAMES:
-        raise SettingsError(_refusal(origin, name))
+        raise SettingsError(
+            f"{origin}: {name} asks for security that broker-lite does not have; without it, the "
+            "broker is open to everybody"
+        )
 
 
 def served_of_listener(name: str) -> Setting | None:
@@ -56,10 +59,3 @@ def jaas_file(env: Mapping[str, str]) -> str | None:
     """Return the file of users and passwords that the options of Kafka's Java process name."""
     found = _JAAS_FILE.search(env.get("KAFKA_OPTS", ""))
     return None if found is None else found[1]
-
-
-def _refusal(origin: str, name: str) -> str:
-    return (
-        f"{origin}: {name} asks for security that broker-lite does not have; without it, the "
-        "broker is open to everybody"
-    )

@@ -1,4 +1,7 @@
-"""The broker's side of SCRAM, with the vector of RFC 7677."""
+"""The broker's side of SCRAM, with the vector of RFC 7677.
+
+Also tests: broker_lite.security.sasl.scram_mechanisms.
+"""
 
 import base64
 import hashlib
