@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.batches import make_batch
     from broker_lite.testing.broker import Broker
     from broker_lite.testing.faults import Fault, FaultUnused
-    from broker_lite.testing.forks import BrokerDied, BrokerFailed
+    from broker_lite.testing.processes.forks import BrokerDied, BrokerFailed
     from broker_lite.testing.records import Record
     from broker_lite.testing.requests import Request
     from broker_lite.testing.scripts import Script, ScriptFailed
@@ -38,8 +38,8 @@ def __getattr__(name: str) -> object:
     modules = {
         "AsyncBroker": "aio",
         "Broker": "broker",
-        "BrokerDied": "forks",
-        "BrokerFailed": "forks",
+        "BrokerDied": "processes.forks",
+        "BrokerFailed": "processes.forks",
         "Fault": "faults",
         "FaultUnused": "faults",
         "Record": "records",

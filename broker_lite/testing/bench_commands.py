@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
 
 from broker_lite.testing.controlled import WAIT, Controlled, elements, given, in_ms, members
-from broker_lite.testing.forks import BrokerFailed
+from broker_lite.testing.processes.forks import BrokerFailed
 
 if TYPE_CHECKING:
     from broker_lite.testing.faults import Fault

@@ -12,9 +12,9 @@ from broker_lite.errors import ClientError
 from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.data_commands import DataCommands
-from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
-from broker_lite.testing.plan import Plan, given_settings
-from broker_lite.testing.process import BrokerProcess
+from broker_lite.testing.processes.forks import BrokerDied, BrokerFailed, forks_of_process
+from broker_lite.testing.processes.plan import Plan, given_settings
+from broker_lite.testing.processes.process import BrokerProcess
 
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from broker_lite.testing.controlled import Controlled
-from broker_lite.testing.forks import BrokerFailed
+from broker_lite.testing.processes.forks import BrokerFailed
 
 if TYPE_CHECKING:
     from broker_lite.testing.nodes import BrokerNode

@@ -10,7 +10,7 @@ from broker_lite.errors import ClientError, SettingsError
 from broker_lite.testbench.http.client import ControlClient
 from broker_lite.testing.broker import Broker
 from broker_lite.testing.controlled import in_ms
-from broker_lite.testing.forks import BrokerFailed, ControlRefused
+from broker_lite.testing.processes.forks import BrokerFailed, ControlRefused
 
 _OK: Final = 200
 _ANY_ADDRESS: Final = frozenset(("0.0.0.0", "[::]", ""))  # noqa: S104 - told by a broker

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from broker_lite.testing.plan import setting_text
+from broker_lite.testing.processes.plan import setting_text
 
 if TYPE_CHECKING:
     from broker_lite.testing.batches import Headers

@@ -7,7 +7,7 @@ from typing import Final, Self
 from urllib.parse import quote
 
 from broker_lite.testing.controlled import WAIT, Controlled, elements, given, in_ms, members
-from broker_lite.testing.forks import BrokerFailed, ControlRefused
+from broker_lite.testing.processes.forks import BrokerFailed, ControlRefused
 
 _NOT_FOUND: Final = 404
 

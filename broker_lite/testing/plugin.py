@@ -53,7 +53,7 @@ def pytest_configure(config: "pytest.Config") -> None:
     config.addinivalue_line(
         "markers", "broker_snapshot(name): restore what broker.snapshot(name) kept before the test"
     )
-    fixtures = import_module("broker_lite.testing.fixtures")
+    fixtures = import_module("broker_lite.testing.pytest_plugin.fixtures")
     config.pluginmanager.register(fixtures, "broker_lite_fixtures")
-    script_hooks = import_module("broker_lite.testing.script_hooks")
+    script_hooks = import_module("broker_lite.testing.pytest_plugin.script_hooks")
     config.pluginmanager.register(script_hooks, "broker_lite_script_hooks")

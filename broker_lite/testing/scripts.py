@@ -12,7 +12,7 @@ from typing import Final, Self
 from broker_lite.errors import SettingsError
 from broker_lite.testbench.scripts.files import is_record, read_script_file
 from broker_lite.testing.controlled import Controlled, elements, in_ms, members
-from broker_lite.testing.forks import BrokerFailed, ControlRefused
+from broker_lite.testing.processes.forks import BrokerFailed, ControlRefused
 
 SCRIPT_WAIT: Final = timedelta(seconds=10)
 """How long the end of a context waits for what is missing, if the test does not say."""

@@ -9,7 +9,7 @@ import pytest
 
 from broker_lite.client import Client
 from broker_lite.testing import Broker, BrokerDied, BrokerFailed
-from broker_lite.testing.forks import Forks, forks_of_process, running_forks
+from broker_lite.testing.processes.forks import Forks, forks_of_process, running_forks
 
 _TIMEOUT_S = 60
 

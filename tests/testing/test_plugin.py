@@ -1,6 +1,6 @@
 """The plugin at work: runs of pytest as users have them.
 
-Also tests: broker_lite.testing.fixtures.
+Also tests: broker_lite.testing.pytest_plugin.fixtures.
 """
 
 import re
@@ -305,7 +305,8 @@ def test_a_project_may_build_on_the_fixture(run: Run) -> None:
 
 def test_nothing_is_imported_for_who_uses_nothing() -> None:
     source = (
-        "import sys, pytest, broker_lite.testing.plugin, broker_lite.testing.fixtures\n"
+        "import sys, pytest, broker_lite.testing.plugin\n"
+        "import broker_lite.testing.pytest_plugin.fixtures\n"
         "print(sorted(name for name in sys.modules if name.startswith('broker_lite')))\n"
     )
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, check=True)
@@ -314,7 +315,8 @@ def test_nothing_is_imported_for_who_uses_nothing() -> None:
             "broker_lite",
             "broker_lite.native",
             "broker_lite.testing",
-            "broker_lite.testing.fixtures",
             "broker_lite.testing.plugin",
+            "broker_lite.testing.pytest_plugin",
+            "broker_lite.testing.pytest_plugin.fixtures",
         ]
     )

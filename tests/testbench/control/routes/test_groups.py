@@ -16,7 +16,7 @@ from confluent_kafka import Consumer
 from broker_lite.errors import NotCoordinator
 from broker_lite.testbench.group_views import view_of
 from broker_lite.testing import Broker, BrokerFailed
-from broker_lite.testing.forks import ControlRefused
+from broker_lite.testing.processes.forks import ControlRefused
 
 WAIT_MS = 20_000
 NOT_READ = r"'g' cannot be read: nobody leads __consumer_offsets-\d+, where it is"

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from broker_lite.testing import Broker, BrokerFailed
-from broker_lite.testing.forks import ControlRefused
+from broker_lite.testing.processes.forks import ControlRefused
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Any, Final
 from weakref import WeakSet
 
-from broker_lite.testing.plan import Plan
+from broker_lite.testing.processes.plan import Plan
 
 _START_TIMEOUT_S: Final = 60.0
 _END_TIMEOUT_S: Final = 10.0
@@ -72,7 +72,7 @@ class Forks:
         self._sock, theirs = socket.socketpair()
         self._sock.settimeout(_START_TIMEOUT_S)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this
-        command = [sys.executable, "-P", "-m", "broker_lite.testing.launcher"]
+        command = [sys.executable, "-P", "-m", "broker_lite.testing.processes.launcher"]
         with theirs:
             # its own session: Ctrl-C is for the tests, which still need their brokers
             self._process = subprocess.Popen(  # noqa: S603 - our own module

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.testing.launcher import Launcher, temporary_place
+from broker_lite.testing.processes.launcher import Launcher, temporary_place
 
 
 def test_requests_may_come_in_parts_and_strangers_are_let_be(tmp_path: Path) -> None:

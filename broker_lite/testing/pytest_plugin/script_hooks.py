@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from broker_lite.testing.fixtures import _brokers_of
+from broker_lite.testing.pytest_plugin.fixtures import _brokers_of
 
 _SECTION: Final = "broker-lite script"
 _NAME_MAX: Final = 200

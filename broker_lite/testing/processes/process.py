@@ -7,9 +7,9 @@ from collections import deque
 from threading import Lock
 from typing import Final
 
-from broker_lite.testing.channel import Channel, Ended, NoAnswer
-from broker_lite.testing.forks import BrokerDied, BrokerFailed, ControlRefused, Forks
-from broker_lite.testing.plan import Plan
+from broker_lite.testing.processes.channel import Channel, Ended, NoAnswer
+from broker_lite.testing.processes.forks import BrokerDied, BrokerFailed, ControlRefused, Forks
+from broker_lite.testing.processes.plan import Plan
 
 _END_TIMEOUT_S: Final = 10.0
 _LAST_LINES: Final = 3

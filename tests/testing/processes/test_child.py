@@ -1,6 +1,6 @@
 """What a forked process makes of a plan.
 
-Also tests: broker_lite.testing.plan.
+Also tests: broker_lite.testing.processes.plan.
 """
 
 from pathlib import Path
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.testing.child import plan_settings, warm_up
-from broker_lite.testing.plan import Plan
+from broker_lite.testing.processes.child import plan_settings, warm_up
+from broker_lite.testing.processes.plan import Plan
 
 
 def plan(settings: dict[str, str], **changes: object) -> Plan:

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from broker_lite.testing import BrokerFailed
-from broker_lite.testing.forks import Forks
-from broker_lite.testing.plan import Plan
+from broker_lite.testing.processes.forks import Forks
+from broker_lite.testing.processes.plan import Plan
 from tests.testing import lost_launcher
 from tests.testing.interruption import interrupted
 
@@ -22,7 +22,7 @@ TIMEOUT_S = 60
 OWNER = """
 import os, sys
 from broker_lite.testing import Broker
-from broker_lite.testing.forks import running_forks
+from broker_lite.testing.processes.forks import running_forks
 brokers = [Broker().start(), Broker().start()]
 brokers[0].produce("t", "x")
 forks = running_forks()
@@ -79,7 +79,7 @@ def test_every_end_leaves_nothing(end: str, code: int) -> None:
 FORKING = """
 import os, sys
 from broker_lite.testing import Broker, BrokerFailed
-from broker_lite.testing.forks import running_forks
+from broker_lite.testing.processes.forks import running_forks
 with Broker() as broker:
     broker.produce("t", "x")
     parents = running_forks().pid

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from broker_lite.testing.channel import Answer, Channel, Ended, NoAnswer
-from broker_lite.testing.forks import ControlRefused
+from broker_lite.testing.processes.channel import Answer, Channel, Ended, NoAnswer
+from broker_lite.testing.processes.forks import ControlRefused
 
 TIMEOUT_S = 30.0
 

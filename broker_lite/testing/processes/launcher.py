@@ -1,4 +1,4 @@
-"""The process that forks brokers: `python -m broker_lite.testing.launcher`.
+"""The process that forks brokers: `python -m broker_lite.testing.processes.launcher`.
 
 It has imported everything and filled all caches, so a fork is ready after milliseconds. It runs no
 thread and no event loop. Its standard input is a socket to the testing process, which sends one
@@ -28,7 +28,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from broker_lite.testing.plan import Plan
+from broker_lite.testing.processes.plan import Plan
 
 _RECEIVE_BYTES: Final = 1 << 16
 # How long a broker may take to stop before it is killed.
@@ -151,7 +151,7 @@ def temporary_place(
 def main() -> int:
     """Run the launcher; in a fork, the broker."""
     gc.disable()  # imported objects stay
-    from broker_lite.testing.child import run_broker, warm_up
+    from broker_lite.testing.processes.child import run_broker, warm_up
 
     root = Path(tempfile.mkdtemp(prefix="broker-lite-", dir=temporary_place()))
     warm_up(root)

@@ -10,7 +10,7 @@ import pytest
 from broker_lite.client.consuming.fetcher import FetchedBatch, Fetcher
 from broker_lite.errors import ClientError
 from broker_lite.testing import Broker, BrokerDied, BrokerFailed
-from broker_lite.testing.channel import Answer, Channel, NoAnswer
+from broker_lite.testing.processes.channel import Answer, Channel, NoAnswer
 
 
 def kill_from_outside(broker: Broker) -> None:

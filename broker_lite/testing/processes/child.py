@@ -21,7 +21,7 @@ from broker_lite.settings import Settings, load_settings, with_first_address, wi
 from broker_lite.settings.sources.broker_count import fit_brokers
 from broker_lite.testbench.door import Door, address_of
 from broker_lite.testbench.scripts.files import with_script
-from broker_lite.testing.plan import Plan
+from broker_lite.testing.processes.plan import Plan
 
 logger = logging.getLogger("broker_lite.testing")
 

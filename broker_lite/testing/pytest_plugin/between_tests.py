@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from broker_lite.testing.forks import BrokerFailed
+from broker_lite.testing.processes.forks import BrokerFailed
 
 if TYPE_CHECKING:
     import pytest

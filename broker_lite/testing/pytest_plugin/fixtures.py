@@ -165,7 +165,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     marks = [item.get_closest_marker(name) for name in ("broker_fault", "broker_snapshot")]
     if not any(marks):
         return (yield)
-    from broker_lite.testing.between_tests import check_snapshot, faults_of
+    from broker_lite.testing.pytest_plugin.between_tests import check_snapshot, faults_of
 
     brokers = _brokers_of(item)
     if not brokers:
@@ -198,7 +198,7 @@ def pytest_runtest_makereport(
 
 def _prepare(broker: "Broker", config: pytest.Config) -> None:
     """Clear a broker's faults and recorded requests, and let it record."""
-    from broker_lite.testing.between_tests import prepare
+    from broker_lite.testing.pytest_plugin.between_tests import prepare
 
     recording = config.getini("broker_lite_requests")
     if recording not in _RECORDINGS:
@@ -214,14 +214,14 @@ def _restore(broker: "Broker", item: pytest.Item) -> None:
     """
     mark = item.get_closest_marker("broker_snapshot")
     if mark is not None:
-        from broker_lite.testing.between_tests import restore
+        from broker_lite.testing.pytest_plugin.between_tests import restore
 
         restore(broker, *mark.args, **mark.kwargs)
 
 
 def _add_requests(report: pytest.TestReport, broker: "Broker") -> None:
     """Add the last requests of a broker to the report of a failure."""
-    from broker_lite.testing.between_tests import lines
+    from broker_lite.testing.pytest_plugin.between_tests import lines
 
     text = lines(broker)
     if text:
@@ -238,7 +238,7 @@ def _brokers_of(item: pytest.Item) -> "list[Broker]":
 
 def _end_of(broker: "Broker") -> str | None:
     """Return a line about a broker that does not run; None if it runs."""
-    from broker_lite.testing.forks import BrokerFailed
+    from broker_lite.testing.processes.forks import BrokerFailed
 
     try:
         _ = broker.pid
@@ -272,7 +272,7 @@ def _begin_again_if_ended(broker: "Broker", item: pytest.Item) -> None:
 
 def _logs() -> list[Path]:
     """List the logs of this process's brokers by age; without brokers, nothing is imported."""
-    forks = sys.modules.get("broker_lite.testing.forks")
+    forks = sys.modules.get("broker_lite.testing.processes.forks")
     running = None if forks is None else forks.running_forks()
     logs = () if running is None else running.root.glob("*.log")
     return sorted(logs, key=lambda path: (len(path.name), path.name))  # they are numbered

@@ -1,0 +1,1 @@
+"""What the pytest plugin consists of: fixtures, what happens between tests, scripts."""
