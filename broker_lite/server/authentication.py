@@ -1,5 +1,7 @@
 """The first requests of a connection on a SASL listener, until its client has authenticated.
 
+On a listener of SASL_SSL, the hand-shake of TLS comes before.
+
 Frames are received one by one and never ahead, into memory that grows with what has arrived. So
 the loop of requests begins with an untouched socket, and a client that is not known yet holds no
 more than its frame.
@@ -22,6 +24,7 @@ from broker_lite.handler.context import CloseConnection, HandlerContext
 from broker_lite.protocol.framing import decode_header, framed
 from broker_lite.security.sasl.exchange import Authenticated, Exchange, SaslRules, State
 from broker_lite.server.limits import time_limit_s
+from broker_lite.server.tls_socket import TlsSocket, receive, send_all
 
 _AUTHENTICATION_S_MAX: Final = 60
 _RECEIVE_BYTES: Final = 16 * 1024
@@ -85,7 +88,9 @@ async def _take_frame(
     if refusal:
         await anyio.sleep(rules.refusal_delay_ms / 1000)
     if data:
-        await loop.sock_sendall(sock, data)
+        await (
+            send_all(sock, data) if isinstance(sock, TlsSocket) else loop.sock_sendall(sock, data)
+        )
     if refusal:
         raise CloseConnection(refusal)
 
@@ -107,7 +112,10 @@ async def _receive_frame(
 async def _receive(sock: socket.socket, loop: AbstractEventLoop, count: int) -> bytearray:
     data = bytearray()
     while len(data) < count:
-        chunk = await loop.sock_recv(sock, min(count - len(data), _RECEIVE_BYTES))
+        missing = min(count - len(data), _RECEIVE_BYTES)
+        chunk = await (
+            receive(sock, missing) if isinstance(sock, TlsSocket) else loop.sock_recv(sock, missing)
+        )
         if not chunk:
             raise _Gone
         data += chunk

@@ -1,7 +1,7 @@
 """Makes the nodes of a process: what they share, and what each has to itself."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.seams import Seams
 from broker_lite.settings import Settings
-from broker_lite.settings.listeners import SASL_PLAINTEXT, SSL, parse_listeners
+from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 
 if TYPE_CHECKING:
     from broker_lite.security.sasl.exchange import SaslRules
@@ -126,7 +126,7 @@ class NodeMaker:
         settings_of = {
             node_id: self._cluster.settings_of(node_id) for node_id in self._cluster.node_ids
         }
-        if not any(_names(settings, SSL) for settings in settings_of.values()):
+        if not any(_names(settings, WITH_TLS) for settings in settings_of.values()):
             return {}
         # A start without TLS would take 4 ms longer.
         from broker_lite.server.tls_listeners import Turns, tls_listeners
@@ -140,7 +140,7 @@ class NodeMaker:
         Raises:
             SettingsError: a mechanism or its users cannot be used.
         """
-        names = _names(settings, SASL_PLAINTEXT)
+        names = _names(settings, WITH_SASL)
         if not names:
             return {}
         # A start without SASL would take 4 ms longer.
@@ -167,6 +167,6 @@ class NodeMaker:
         return None if info is None else as_seen_from(client_host, info)
 
 
-def _names(settings: Settings, protocol: str) -> list[str]:
-    """Return the names of the listeners of a protocol."""
-    return [one.name for one in parse_listeners(settings) if one.security_protocol == protocol]
+def _names(settings: Settings, protocols: Container[str]) -> list[str]:
+    """Return the names of the listeners of some protocols."""
+    return [one.name for one in parse_listeners(settings) if one.security_protocol in protocols]

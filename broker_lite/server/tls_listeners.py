@@ -1,5 +1,6 @@
 """TLS on the listeners of a node: its contexts, and the hand-shakes of its clients."""
 
+import logging
 import ssl
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -16,9 +17,13 @@ from broker_lite.security.tls.subject import subject_of
 from broker_lite.server.limits import time_limit_s
 from broker_lite.server.tls_socket import TlsSocket
 from broker_lite.settings import Settings
-from broker_lite.settings.listeners import SSL, parse_listeners
+from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 from broker_lite.settings.values import Value
 
+logger = logging.getLogger("broker_lite.server")
+
+_CLIENT_AUTH: Final = "ssl.client.auth"
+_NO_CLIENT_AUTH: Final = "none"
 # A client has so long for its hand-shake, however slowly its bytes come.
 _HAND_SHAKE_S_MAX: Final = 30
 # What OpenSSL calls bytes that are no record of TLS.
@@ -31,13 +36,13 @@ class TlsListener:
     """What the connections of one listener share."""
 
     def __init__(
-        self, context: ssl.SSLContext, rules: MappingRules, turns: "Turns", seconds: float
+        self, context: ssl.SSLContext, rules: MappingRules | None, turns: "Turns", seconds: float
     ) -> None:
         """Take what a hand-shake needs.
 
         Args:
             context: with key and certificate.
-            rules: make names of the subjects of certificates.
+            rules: make names of the subjects of certificates; None where SASL says who a client is.
             turns: of the process.
             seconds: a hand-shake is given up after so long.
         """
@@ -66,7 +71,7 @@ class TlsListener:
         except ssl.SSLError as error:
             raise CloseConnection(_reason(error)) from None
         certificate = sock.getpeercert(binary_form=True)
-        if certificate is None:
+        if self._rules is None or certificate is None:
             return ANONYMOUS
         try:
             return Principal(USER, self._rules.name_of(subject_of(certificate)))
@@ -126,13 +131,15 @@ def tls_listeners(settings: Settings, turns: Turns) -> Mapping[str, TlsListener]
         SettingsError: a store or a rule cannot be used; one line without a secret.
     """
     return {
-        listener.name: _tls_listener(_Names(settings, listener.name), turns)
+        listener.name: _tls_listener(
+            _Names(settings, listener.name), turns, has_sasl=listener.security_protocol in WITH_SASL
+        )
         for listener in parse_listeners(settings)
-        if listener.security_protocol == SSL
+        if listener.security_protocol in WITH_TLS
     }
 
 
-def _tls_listener(names: _Names, turns: Turns) -> TlsListener:
+def _tls_listener(names: _Names, turns: Turns, *, has_sasl: bool) -> TlsListener:
     try:
         protocols = names.value("ssl.enabled.protocols")
         assert isinstance(protocols, tuple)
@@ -151,14 +158,33 @@ def _tls_listener(names: _Names, turns: Turns) -> TlsListener:
                 names.text("ssl.truststore.password"),
                 certificates=names.text("ssl.truststore.certificates"),
             ),
-            client_auth=names.text("ssl.client.auth") or "",
+            client_auth=_client_auth(names, has_sasl=has_sasl),
             protocols=protocols,
         )
-        rules = MappingRules(names.text("ssl.principal.mapping.rules") or "")
+        rules = None if has_sasl else MappingRules(names.text("ssl.principal.mapping.rules") or "")
     except (SettingsError, ValueError) as error:
         raise SettingsError(f"listener {names.listener}: {error}") from error
     seconds = time_limit_s(names.settings, _HAND_SHAKE_S_MAX)
     return TlsListener(context, rules, turns, seconds)
+
+
+def _client_auth(names: _Names, *, has_sasl: bool) -> str:
+    """Return whether clients of a listener need a certificate.
+
+    See: X-37 (SaslChannelBuilder).
+    """
+    if not has_sasl or names.settings.own_of_listener(names.listener, _CLIENT_AUTH) is not None:
+        return names.text(_CLIENT_AUTH) or ""
+    if names.settings.value(_CLIENT_AUTH) != _NO_CLIENT_AUTH:
+        logger.warning(
+            "%s has no effect on listener %s, where clients authenticate by SASL; for both, set "
+            "listener.name.%s.%s",
+            _CLIENT_AUTH,
+            names.listener,
+            names.listener.lower(),
+            _CLIENT_AUTH,
+        )
+    return _NO_CLIENT_AUTH
 
 
 def _reason(error: ssl.SSLError) -> str:

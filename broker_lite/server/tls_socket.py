@@ -12,6 +12,9 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
+from anyio.lowlevel import checkpoint
+
 from broker_lite.server.tcp_state import is_closed_by_client
 
 if TYPE_CHECKING:
@@ -113,6 +116,38 @@ class TlsSocket(ssl.SSLSocket):
         with suppress(OSError, ValueError):
             self.unwrap()
         super().close()
+
+
+async def receive(sock: TlsSocket, count: int) -> bytes:
+    """Wait for bytes and return up to `count` of them, of one record; empty at the end.
+
+    Other connections have their turn in between, as a client may put each byte into a record.
+
+    Raises:
+        OSError: the connection is lost, or the client broke the protocol.
+    """
+    await checkpoint()
+    while True:
+        try:
+            return sock.recv(count)
+        except ssl.SSLWantReadError:
+            await anyio.wait_readable(sock)
+        except ssl.SSLWantWriteError:
+            await anyio.wait_writable(sock)
+
+
+async def send_all(sock: TlsSocket, data: bytes) -> None:
+    """Send all of some bytes, as the client reads them.
+
+    Raises:
+        OSError: the connection is lost.
+    """
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[sock.send(rest) :]
+        except BlockingIOError:
+            await anyio.wait_writable(sock)
 
 
 def wrap(context: ssl.SSLContext, sock: socket.socket) -> TlsSocket:

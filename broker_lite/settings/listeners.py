@@ -12,7 +12,10 @@ _PORT_MAX = 65535
 _EVERY_ADDRESS = frozenset(("0.0.0.0", "::"))  # noqa: S104 - refused
 SSL: Final = "SSL"
 SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
-_PROTOCOLS: Final = ("PLAINTEXT", SSL, SASL_PLAINTEXT)
+SASL_SSL: Final = "SASL_SSL"
+WITH_TLS: Final = (SSL, SASL_SSL)
+WITH_SASL: Final = (SASL_PLAINTEXT, SASL_SSL)
+_PROTOCOLS: Final = ("PLAINTEXT", SSL, SASL_PLAINTEXT, SASL_SSL)
 _GATEWAY: Final = "broker.lite.gateway.advertised"
 _HOST_AND_PORT: Final = re.compile(
     r"(?:\[(?P<ipv6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::(?P<port>\d{1,5}))?",
@@ -28,7 +31,7 @@ class Listener:
         name: the configured name, in upper case.
         host: the address to listen on; empty for all interfaces.
         port: the port to listen on; 0 for any free one.
-        security_protocol: PLAINTEXT, SSL or SASL_PLAINTEXT.
+        security_protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         advertised_host: the host that clients are told; None for the one they connected to.
         advertised_port: the port that clients are told; None for the one they connected to.
         gateway_host: the host that clients are told if they connect through the default gateway;

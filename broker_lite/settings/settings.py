@@ -66,18 +66,33 @@ class Settings(SettingAttributes):
         """Return the effective value of a broker setting by Kafka's name."""
         return self._values[name]
 
-    def value_for_listener(self, listener: str, name: str) -> Value:
+    def value_for_listener(self, listener: str, name: str, mechanism: str = "") -> Value:
         """Return the value of a setting for one listener: its own, or else the broker's.
 
         Args:
             listener: its name, in any case.
             name: of the setting, without a prefix.
+            mechanism: of SASL; its own value wins over that of the listener.
+
+        Raises:
+            InvalidValue: the listener has a value that is not allowed.
         """
-        own = f"listener.name.{listener.lower()}.{name}"
-        if own in self.dynamic:
-            return BROKER_SETTINGS[name].parse(self.dynamic[own])
-        given = self.given.get(own)
-        return self.value(name) if given is None else BROKER_SETTINGS[name].parse(given.text)
+        own = self.own_of_listener(listener, name, mechanism)
+        if own is None and mechanism:
+            own = self.own_of_listener(listener, name)
+        return self.value(name) if own is None else BROKER_SETTINGS[name].parse(own.text)
+
+    def own_of_listener(self, listener: str, name: str, mechanism: str = "") -> Given | None:
+        """Return what is set with the prefix of a listener, or of a mechanism of it.
+
+        Args:
+            listener: its name, in any case.
+            name: of the setting, without a prefix.
+            mechanism: of SASL, in any case; what is set for the whole listener does not count.
+        """
+        of_mechanism = f"{mechanism.lower()}." if mechanism else ""
+        key = f"listener.name.{listener.lower()}.{of_mechanism}{name}"
+        return Given(self.dynamic[key], "dynamic") if key in self.dynamic else self.given.get(key)
 
     def source_of(self, name: str) -> ConfigSource:
         """Return the source of a broker setting's effective value (P-121)."""

@@ -11,6 +11,7 @@ import hmac
 import json
 import random
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -70,10 +71,12 @@ def upsertion(user: str, mechanism: str, password: str, iterations: int = 4096) 
 
 
 class Talk:
-    """One connection to a SASL listener."""
+    """One connection to a SASL listener; with a context, TLS comes first."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), _ANSWER_S)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
         self._correlation_id = 0
         self.told = ""
 
@@ -143,9 +146,9 @@ def scram_final(
     return f"{without_proof},p={base64.b64encode(proof).decode()}{tail}"
 
 
-def outcome(port: int, steps: Sequence[Step]) -> list[Any]:
+def outcome(port: int, steps: Sequence[Step], tls: ssl.SSLContext | None = None) -> list[Any]:
     """What a broker answers to each step, up to its close."""
-    talk = Talk(port)
+    talk = Talk(port, tls)
     found: list[Any] = []
     try:
         for step in steps:

@@ -7,6 +7,8 @@ Also tests: broker_lite.security.sasl.listener_rules.
 
 import random
 import socket
+import ssl
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,15 +21,42 @@ from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.listener_rules import sasl_rules
 from broker_lite.settings import load_settings
 from broker_lite.testing import Broker
-from tests.differential.compare_sasl import PREFIX, outcome, ports_and_settings, upsertion
+from tests.differential.compare_sasl import (
+    PREFIX,
+    outcome,
+    ports_and_settings,
+    upsertion,
+)
+from tests.differential.sasl_over_tls import tls_listener
+from tests.support.certificates import Certificates, write_certificates
 from tests.support.raw_client import RawClient
 
 
 @pytest.fixture(scope="module")
-def ports() -> Iterator[tuple[int, int]]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return write_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def all_ports(files: Certificates) -> Iterator[tuple[int, int, int]]:
+    """Ports of a plain listener, one of SASL_PLAINTEXT and one of SASL_SSL."""
     plain, sasl, settings = ports_and_settings()
-    with Broker({**settings, PREFIX + "plain.connections.max.reauth.ms": "1500"}, port=plain):
-        yield plain, sasl
+    address, of_tls = tls_listener(files)
+    for name in ("listeners", "advertised.listeners"):
+        settings[name] += f",{address}"
+    settings[PREFIX + "plain.connections.max.reauth.ms"] = "1500"
+    with Broker({**settings, **of_tls}, port=plain):
+        yield plain, sasl, int(address.rpartition(":")[2])
+
+
+@pytest.fixture(scope="module")
+def ports(all_ports: tuple[int, int, int]) -> tuple[int, int]:
+    return all_ports[:2]
+
+
+@pytest.fixture(scope="module")
+def tls(files: Certificates) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=files.ca)
 
 
 HELLO = ("handshake", 1, "PLAIN")
@@ -124,13 +153,74 @@ def test_x07_random_frames_close_or_are_answered(ports: tuple[int, int]) -> None
     assert outcome(ports[1], [HELLO, ALICE])[1][0] == 0
 
 
-def test_x65_a_client_that_is_never_done() -> None:
+def test_x01_x38_over_tls_the_answers_are_the_same(
+    all_ports: tuple[int, int, int], tls: ssl.SSLContext, files: Certificates
+) -> None:
+    """Also for a client with a certificate, which says nothing here about who it is."""
+    port = all_ports[2]
+    tls.load_cert_chain(files.client)
+    told = outcome(port, [("versions", 3), HELLO, ALICE, ("metadata",)], tls)
+    assert told == [("versions", 0), OFFERED, (0, "", b"", 600_000), "metadata"]
+    assert outcome(port, [HELLO, ("token", 2, b"\0alice\0wrong")], tls)[1:] == [
+        (58, "Authentication failed: Invalid username or password", b"", 0),
+        "closed",
+    ]
+    old = ("handshake", 0, "PLAIN")
+    told = outcome(port, [old, ("raw", ALICE[2]), ("metadata",)], tls)
+    assert told == [OFFERED, b"", "metadata"]
+    again = outcome(port, [HELLO, ALICE, HELLO, ALICE, ("metadata",)], tls)
+    assert again[-1] == "metadata"
+
+
+@pytest.mark.parametrize("size", [524_289, -1])
+def test_x03_over_tls_a_large_frame_closes(
+    all_ports: tuple[int, int, int], tls: ssl.SSLContext, size: int
+) -> None:
+    assert outcome(all_ports[2], [("announce", size)], tls) == ["closed"]
+
+
+def test_x03_over_tls_a_frame_comes_in_records_of_one_byte(
+    all_ports: tuple[int, int, int], tls: ssl.SSLContext
+) -> None:
+    """All of them are a bad token."""
+    hello = b"\0\x11\0\1\0\0\0\1\xff\xff\0\5PLAIN"
+    token = b"\0\x24\0\0\0\0\0\2\xff\xff\0\1\x86\xa0" + b"x" * 100_000
+    with (
+        socket.create_connection(("127.0.0.1", all_ports[2]), 30) as plain,
+        tls.wrap_socket(plain, server_hostname="localhost") as client,
+    ):
+        client.sendall(struct.pack(">i", len(hello)) + hello)
+        assert client.recv(1000)
+        for byte in struct.pack(">i", len(token)) + token:
+            client.send(bytes([byte]))
+        (size,) = struct.unpack(">i", client.recv(4))
+        assert client.recv(size)[4:6] == b"\0\x3a"
+        assert client.recv(1) == b""
+
+
+def test_x40_plain_bytes_close(all_ports: tuple[int, int, int]) -> None:
+    assert outcome(all_ports[2], [HELLO]) == ["closed"]
+
+
+@pytest.mark.parametrize("is_over_tls", [False, True])
+def test_x65_a_client_that_is_never_done(
+    is_over_tls: bool, tls: ssl.SSLContext, files: Certificates
+) -> None:
     """It sends a byte now and then, so it is not idle."""
     plain, sasl, settings = ports_and_settings()
+    if is_over_tls:
+        settings = {
+            **settings,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL:SASL_SSL",
+        }
+        settings["ssl.keystore.type"] = "PEM"
+        settings["ssl.keystore.location"] = str(files.server)
     with (
         Broker({**settings, "connections.max.idle.ms": "600"}, port=plain),
-        socket.create_connection(("127.0.0.1", sasl), timeout=0.1) as client,
+        socket.create_connection(("127.0.0.1", sasl), timeout=5) as sock,
+        tls.wrap_socket(sock, server_hostname="localhost") if is_over_tls else sock as client,
     ):
+        client.settimeout(0.1)
         began = time.monotonic()
         client.send(b"\0\0\1\0")
         while time.monotonic() - began < 10:

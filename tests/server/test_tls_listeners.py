@@ -182,6 +182,19 @@ async def test_who_a_client_is_x38(
         await run_sync(talk, served)
 
 
+@pytest.mark.parametrize(
+    ("name", "has_prefix"),
+    [("ssl.client.auth", False), ("listener.name.ssl.ssl.client.auth", True)],
+)
+def test_a_listener_with_sasl_asks_for_certificates_by_its_own_setting_x37(
+    files: Certificates, name: str, has_prefix: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    protocol = {"listener.security.protocol.map": "SSL:SASL_SSL"}
+    (listener,) = _listeners(files, **{name: "required"}, **protocol).values()
+    assert listener.context.verify_mode is (ssl.CERT_REQUIRED if has_prefix else ssl.CERT_NONE)
+    assert ("listener.name.ssl.ssl.client.auth" in caplog.text) is not has_prefix
+
+
 async def test_a_client_without_the_certificate_is_closed_x40(
     serve_tls: ServeTls, files: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:

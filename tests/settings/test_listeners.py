@@ -21,12 +21,13 @@ def test_default() -> None:
 
 
 def test_x01_protocols_of_several_listeners() -> None:
-    listeners = "PLAINTEXT://:1,SSL://:2,IN://:3"
+    listeners = "PLAINTEXT://:1,SSL://:2,IN://:3,SASL_SSL://:4"
     with pytest.raises(SettingsError, match="no protocol for listener IN"):
         _parse(listeners=listeners)
-    protocols = "PLAINTEXT:PLAINTEXT,SSL:SSL,IN:SASL_PLAINTEXT"
+    protocols = "PLAINTEXT:PLAINTEXT,SSL:SSL,IN:SASL_PLAINTEXT,SASL_SSL:sasl_ssl"
     found = _parse(listeners=listeners, listener_security_protocol_map=protocols)
-    assert [each.security_protocol for each in found] == ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"]
+    told = [each.security_protocol for each in found]
+    assert told == ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
 
 def test_several_names() -> None:
@@ -90,8 +91,8 @@ def test_an_advertised_address_is_that_of_clients_behind_the_gateway_too() -> No
     [
         ({"listeners": "TLS://:1"}, "listener.security.protocol.map: no protocol for listener TLS"),
         (
-            {"listeners": "S://:1", "listener_security_protocol_map": "S:SASL_SSL"},
-            "listener S: SASL_SSL is not supported, only PLAINTEXT, SSL, SASL_PLAINTEXT",
+            {"listeners": "S://:1", "listener_security_protocol_map": "S:SASL_TLS"},
+            "S: SASL_TLS is not supported, only PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
         ),
         ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "listeners: PLAINTEXT is given twice"),
         ({"listeners": "PLAINTEXT://host"}, "'PLAINTEXT://host' is not NAME://HOST:PORT"),

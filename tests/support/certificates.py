@@ -1,10 +1,19 @@
-"""A CA and its certificates for tests, which are made once."""
+"""A CA and its certificates for tests, which are made once.
+
+Private keys are in PKCS 8, the only form that Java reads.
+"""
 
 import functools
 from pathlib import Path
 from typing import NamedTuple
 
 import trustme
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 
 class Certificates(NamedTuple):
@@ -16,18 +25,26 @@ class Certificates(NamedTuple):
 
 
 @functools.cache
-def _made() -> tuple[trustme.CA, trustme.LeafCert, trustme.LeafCert]:
+def _made() -> tuple[bytes, bytes, bytes]:
     ca = trustme.CA()
     server = ca.issue_cert("localhost", "127.0.0.1")
     client = ca.issue_cert("alice@example.org", common_name="alice", organization_name="acme")
-    return ca, server, client
+    return ca.cert_pem.bytes(), _key_and_chain(server), _key_and_chain(client)
+
+
+def _key_and_chain(leaf: trustme.LeafCert) -> bytes:
+    key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
+    return b"".join(
+        (
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+            *(blob.bytes() for blob in leaf.cert_chain_pems),
+        )
+    )
 
 
 def write_certificates(folder: Path) -> Certificates:
     """Write the files into a folder."""
-    ca, server, client = _made()
     found = Certificates(folder / "ca.pem", folder / "server.pem", folder / "client.pem")
-    ca.cert_pem.write_to_path(str(found.ca))
-    server.private_key_and_cert_chain_pem.write_to_path(str(found.server))
-    client.private_key_and_cert_chain_pem.write_to_path(str(found.client))
+    for path, pem in zip(found, _made(), strict=True):
+        path.write_bytes(pem)
     return found

@@ -21,10 +21,7 @@ from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules
 from broker_lite.security.sasl.plain import Plain
 from broker_lite.security.sasl.scram import Credential, Scram
 from broker_lite.security.sasl.scram_mechanisms import SCRAM_MECHANISMS
-from broker_lite.settings import Settings
-from broker_lite.settings.declared.declarations import BROKER_SETTINGS
-from broker_lite.settings.setting import InvalidValue
-from broker_lite.settings.values import Value
+from broker_lite.settings import InvalidValue, Settings
 
 FindUser = Callable[[str, int], Credential | None]
 """Finds a SCRAM credential by the user's name and the number of the mechanism."""
@@ -56,8 +53,16 @@ def sasl_rules(
     Rule: X-24.
     See: X-03, X-04, X-32.
     """
-    prefix = f"listener.name.{listener.lower()}."
-    mechanisms = _value(settings, prefix, "sasl.enabled.mechanisms")
+    try:
+        return _sasl_rules(settings, listener, find, random_bytes)
+    except InvalidValue as error:
+        raise SettingsError(f"listener {listener}: {error}") from error
+
+
+def _sasl_rules(
+    settings: Settings, listener: str, find: FindUser, random_bytes: Callable[[int], bytes]
+) -> SaslRules:
+    mechanisms = settings.value_for_listener(listener, "sasl.enabled.mechanisms")
     assert isinstance(mechanisms, tuple)
     if not mechanisms:
         raise SettingsError(f"listener {listener}: sasl.enabled.mechanisms has no mechanism")
@@ -69,13 +74,12 @@ def sasl_rules(
                 f"listener {listener}: the SASL mechanism {mechanism} is not served, only "
                 f"{', '.join(_SERVED)} (sasl.enabled.mechanisms)"
             )
-        own = f"{prefix}{mechanism.lower()}."
-        modules = _modules(settings, listener, own)
+        modules = _modules(settings, listener, mechanism)
         makers[mechanism] = _maker(mechanism, modules, find, random_bytes)
-        reauth_ms = _value(settings, prefix, "connections.max.reauth.ms", own)
+        reauth_ms = settings.value_for_listener(listener, "connections.max.reauth.ms", mechanism)
         assert isinstance(reauth_ms, int)
         session_ms_max[mechanism] = reauth_ms
-    message_bytes_max = _value(settings, prefix, "sasl.server.max.receive.size")
+    message_bytes_max = settings.value_for_listener(listener, "sasl.server.max.receive.size")
     assert isinstance(message_bytes_max, int)
     return SaslRules(
         makers,
@@ -85,21 +89,10 @@ def sasl_rules(
     )
 
 
-def _value(settings: Settings, prefix: str, name: str, own: str | None = None) -> Value:
-    """Return the value of a setting for a listener, or for a mechanism of it."""
-    for key in (f"{own}{name}" if own else "", f"{prefix}{name}"):
-        given = settings.given.get(key)
-        if given is not None:
-            try:
-                return BROKER_SETTINGS[name].parse(given.text)
-            except InvalidValue as error:
-                raise SettingsError(f"{given.origin}: {key}: {error}") from error
-    return settings.value(name)
-
-
-def _modules(settings: Settings, listener: str, own: str) -> Sequence[LoginModule]:
-    key = own + _JAAS
-    given = settings.given.get(key)
+def _modules(settings: Settings, listener: str, mechanism: str) -> Sequence[LoginModule]:
+    own = f"listener.name.{listener.lower()}.{mechanism.lower()}.{_JAAS}"
+    key = own
+    given = settings.own_of_listener(listener, _JAAS, mechanism)
     try:
         if given is not None:
             return [parse_module(given.text)]
@@ -115,7 +108,7 @@ def _modules(settings: Settings, listener: str, own: str) -> Sequence[LoginModul
     found = sections.get(section) or sections.get(_SECTION)
     if not found:
         raise SettingsError(
-            f"listener {listener}: {own}{_JAAS} is not set, and no JAAS file has a section "
+            f"listener {listener}: {own} is not set, and no JAAS file has a section "
             f"{section} or {_SECTION}"
         )
     return found

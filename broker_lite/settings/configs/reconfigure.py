@@ -8,11 +8,11 @@ at the start only, so a change of its `ssl.*` and `sasl.*` configs is refused wi
 Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of Kafka.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from broker_lite.settings.declared.security_settings import SASL_SETTINGS, TLS_SETTINGS
-from broker_lite.settings.listeners import SASL_PLAINTEXT, SSL, parse_listeners
+from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, Listener, parse_listeners
 from broker_lite.settings.setting import InvalidValue, Setting
 from broker_lite.settings.settings import Settings
 
@@ -33,10 +33,6 @@ _CLEANER_THREADS: Final = "log.cleaner.threads"
 _REPORTERS: Final = "metric.reporters"
 _OVERRIDES: Final = "max.connections.per.ip.overrides"
 _JAAS: Final = "sasl.jaas.config"
-_READ_AT_START: Final[Mapping[str, Sequence[Setting]]] = {
-    SSL: TLS_SETTINGS,
-    SASL_PLAINTEXT: SASL_SETTINGS,
-}
 
 
 def check_reconfiguration(before: Settings, after: Settings) -> None:
@@ -113,20 +109,27 @@ _CHECKS: Final[Mapping[str, Callable[[Settings, Settings], None]]] = {
 def _check_listeners(before: Settings, after: Settings) -> None:
     """Refuse what a listener would not use before the next start, and might then fail by."""
     for listener in parse_listeners(before):
-        for setting in _READ_AT_START.get(listener.security_protocol, ()):
+        for setting in _read_at_start_by(listener):
             name = setting.name
             old = before.value_for_listener(listener.name, name)
             if old != after.value_for_listener(listener.name, name):
-                raise _read_at_start(name, listener.name)
-        if listener.security_protocol == SASL_PLAINTEXT:
+                raise _refused_until_start(name, listener.name)
+        if listener.security_protocol in WITH_SASL:
             own = f"listener.name.{listener.name.lower()}."
             for name in {**before.dynamic, **after.dynamic}:
                 is_of_users = name.startswith(own) and name.endswith(_JAAS)
                 if is_of_users and before.dynamic.get(name) != after.dynamic.get(name):
-                    raise _read_at_start(_JAAS, listener.name)
+                    raise _refused_until_start(_JAAS, listener.name)
 
 
-def _read_at_start(name: str, listener: str) -> InvalidValue:
+def _read_at_start_by(listener: Listener) -> Iterator[Setting]:
+    if listener.security_protocol in WITH_TLS:
+        yield from TLS_SETTINGS
+    if listener.security_protocol in WITH_SASL:
+        yield from SASL_SETTINGS
+
+
+def _refused_until_start(name: str, listener: str) -> InvalidValue:
     return InvalidValue(f"{name} of listener {listener} is read at the start of the broker only")
 
 

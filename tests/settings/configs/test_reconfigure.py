@@ -100,6 +100,14 @@ def test_certificates_are_read_at_the_start_only(listeners: str, is_refused: boo
     check_reconfiguration(after, after)
 
 
+@pytest.mark.parametrize("name", ["ssl.keystore.location", "sasl.enabled.mechanisms"])
+def test_a_listener_with_both_reads_both_at_the_start_only(name: str) -> None:
+    before = load_settings(overrides={"listeners": "SASL_SSL://:0"})
+    after = before.with_dynamic({f"listener.name.sasl_ssl.{name}": "new"}, {})
+    with pytest.raises(InvalidValue, match=f"{name} of listener SASL_SSL is read"):
+        check_reconfiguration(before, after)
+
+
 @pytest.mark.parametrize(
     "change",
     [

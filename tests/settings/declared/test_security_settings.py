@@ -35,3 +35,14 @@ def test_a_listener_has_its_own(name: str) -> None:
     assert settings.value_for_listener("OTHER", name) == settings.value(name) != own
     changed = settings.with_dynamic({f"listener.name.other.{name}": text})
     assert changed.value_for_listener("OTHER", name) == own
+
+
+def test_a_mechanism_of_a_listener_has_its_own() -> None:
+    name, listener = "connections.max.reauth.ms", "listener.name.client."
+    settings = load_settings(
+        overrides={f"{listener}{name}": "5", f"{listener}scram-sha-256.{name}": "7"}
+    ).with_dynamic({f"{listener}plain.{name}": "6"})
+    told = [settings.value_for_listener("CLIENT", name, each) for each in ("PLAIN", "X", "")]
+    assert told == [6, 5, 5]
+    assert settings.value_for_listener("CLIENT", name, "SCRAM-SHA-256") == 7
+    assert settings.own_of_listener("CLIENT", name, "X") is None
