@@ -10,6 +10,7 @@ A difference to Kafka: a re-authentication begins with a SaslHandshake of versio
 version 0 the connection closes, because raw frames cannot come between requests.
 """
 
+import logging
 from typing import NamedTuple
 
 from anyio import sleep
@@ -25,11 +26,14 @@ from broker_lite.security.sasl.exchange import (
     Authenticated,
     Exchange,
     Reply,
+    Session,
     SessionOver,
     State,
 )
 from broker_lite.security.sasl.mechanism import Unanswered
 from broker_lite.wire import messages
+
+logger = logging.getLogger("broker_lite.server")
 
 
 class Answer(NamedTuple):
@@ -90,7 +94,20 @@ async def renew(
         await sleep(authenticated.refusal_delay_ms / 1000)
     else:
         authenticated.renewed()
+        if authenticated.exchange is None:
+            note(context, authenticated.session, "again ")
     return answered
+
+
+def note(context: HandlerContext, session: Session, again: str = "") -> None:
+    """Log that a client has authenticated, for the first time or again."""
+    logger.debug(
+        "%s has authenticated %sas %s by %s",
+        context.client_address,
+        again,
+        session.principal,
+        session.mechanism,
+    )
 
 
 def reply_to(exchange: Exchange, message: bytes, now_ms: int) -> Reply:

@@ -19,7 +19,7 @@ from typing import Final
 import anyio
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.authentication import answer, renew, reply_to
+from broker_lite.handler.authentication import answer, note, renew, reply_to
 from broker_lite.handler.context import CloseConnection, HandlerContext
 from broker_lite.protocol.framing import decode_header, framed
 from broker_lite.security.sasl.exchange import Authenticated, Exchange, SaslRules, State
@@ -61,6 +61,7 @@ async def authenticate(
         return False
     context.renew = partial(renew, Authenticated(rules, session))
     context.principal = session.principal
+    note(context, session)
     return True
 
 

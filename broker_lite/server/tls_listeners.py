@@ -1,4 +1,8 @@
-"""TLS on the listeners of a node: its contexts, and the hand-shakes of its clients."""
+"""TLS on the listeners of a node: its contexts, and the hand-shakes of its clients.
+
+A difference to Kafka: with TLS 1.3, a client without the certificate that it needs gets the alert
+certificate_required, as RFC 8446 wants it; Java sends bad_certificate.
+"""
 
 import logging
 import ssl
