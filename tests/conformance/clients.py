@@ -21,12 +21,14 @@ transform: a member that writes each record of `topic` as `P:OFFSET` to `output`
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from shutil import copytree
 from typing import Final, NamedTuple
 
 from tests.support.reference_kafka import jars
-from tests.support.toolchain import require
+from tests.support.toolchain import require, user_cache
 
 HERE: Final = Path(__file__).parent
 TIMEOUT_S: Final = 240
@@ -104,9 +106,11 @@ CLIENTS: Final = (
 TRANSACTIONAL: Final = tuple(client for client in CLIENTS if client.has_transactions)
 
 
-def run(*command: str, folder: Path) -> str:
+def run(*command: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
     """Run a program to its end, which must be a good one, and return what it printed."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -119,6 +123,7 @@ class Builds:
         self.java = cache(self._build_java)
         self.go = cache(self._build_go)
         self.node = cache(self._build_node)
+        self.rust = cache(self._build_rust)
 
     def command(self, client: Client, role: str) -> list[str]:
         """The command line of a client's program."""
@@ -132,6 +137,20 @@ class Builds:
                 return ["node", str(self.node() / f"{role}.js")]
             case name:
                 return [sys.executable, "-m", f"tests.conformance.python.{name}_{role}"]
+
+    def secured(self, name: str) -> list[str]:
+        """The command line of a client's program for secured listeners."""
+        match name:
+            case "java":
+                return [*self.java(), "-Xmx512m", "Secured"]
+            case "franz" | "sarama":
+                return [str(self.go() / name), "secured"]
+            case "kafkajs":
+                return ["node", str(self.node() / "secured.js")]
+            case "rskafka":
+                return [str(self.rust() / "secured")]
+            case _:
+                return [sys.executable, "-m", f"tests.conformance.python.{name}_secured"]
 
     def _build_java(self) -> list[str]:
         classes = self._folder / "java"
@@ -151,3 +170,14 @@ class Builds:
         folder = HERE / "node"
         run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", folder=folder)
         return folder
+
+    def _build_rust(self) -> Path:
+        folder = self._folder / "rust"
+        copytree(HERE / "rust", folder)  # cargo writes its lock beside the sources
+        environment = {
+            **os.environ,
+            "CARGO_BUILD_BUILD_DIR": str(user_cache("cargo")),
+            "CARGO_PROFILE_DEV_DEBUG": "0",
+        }
+        run("cargo", "build", "--quiet", folder=folder, environment=environment)
+        return folder / "target" / "debug"

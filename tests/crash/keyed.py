@@ -101,11 +101,6 @@ def _value(number: int) -> bytes | None:
 
 
 def _stored(client: RawClient, topic: str, partition: int) -> Sequence[_Stored]:
-    """Read a partition to its end, which moves: somebody may write and the cleaner may work.
-
-    A record can be cleaned away because of a newer one that was written after the first answer. So
-    the end is that of the last answer.
-    """
     kind = messages.FetchRequest
     found: list[_Stored] = []
     offset, end = 0, 1
@@ -118,7 +113,7 @@ def _stored(client: RawClient, topic: str, partition: int) -> Sequence[_Stored]:
         read = answer.responses[0].partitions[0]
         assert read.error_code == 0, read
         fetched = batches(bytes(read.records or b""))
-        end = read.high_watermark
+        end = read.high_watermark if offset == 0 else end
         for batch in fetched:
             found += [
                 _Stored(one.offset, bytes(one.key or b""), _bytes(one.value))

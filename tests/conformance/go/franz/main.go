@@ -26,6 +26,8 @@ func main() {
 		transform(options)
 	case "writer":
 		writer(options)
+	case "secured":
+		lines.EachCase(secured)
 	case "administrator":
 		administrator(options)
 	default:

@@ -20,6 +20,8 @@ func main() {
 		member(options)
 	case "writer":
 		writer(options)
+	case "secured":
+		lines.EachCase(secured)
 	case "administrator":
 		administrator(options)
 	default:

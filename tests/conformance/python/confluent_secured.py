@@ -1,0 +1,123 @@
+"""Clients of confluent-kafka at secured listeners; tests.conformance.python.cases says what."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+
+from tests.conformance.python.cases import PAUSE_S, TIMEOUT_S, Case, attempt, cases, told
+
+
+def _settings(case: Case) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "bootstrap.servers": case.bootstrap,
+        "security.protocol": case.protocol,
+        "log_level": 0,
+        "ssl.ca.location": case.ca,
+    }
+    if case.certificate:
+        given["ssl.certificate.location"] = given["ssl.key.location"] = case.certificate
+    if case.mechanism:
+        given["sasl.mechanism"] = case.mechanism
+    if case.token:
+        given["oauth_cb"] = lambda _: (case.token, time.time() + 600)
+    elif case.mechanism:
+        given |= {"sasl.username": case.user, "sasl.password": case.password}
+    return {name: value for name, value in given.items() if value != ""}
+
+
+def _send(producer: Producer, topic: str, value: str) -> None:
+    failed: list[KafkaError] = []
+    producer.produce(
+        topic, value, on_delivery=lambda error, _: failed.append(error) if error else None
+    )
+    if producer.flush(TIMEOUT_S) or failed:
+        raise KafkaException(*failed)
+
+
+def _read(consumer: Consumer, *values: str) -> None:
+    found: list[bytes | None] = []
+    while len(found) < len(values):
+        record = consumer.poll(TIMEOUT_S)
+        assert record is not None, f"only {found}"
+        if record.error() is None:
+            found.append(record.value())
+        elif record.error().code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise KafkaException(record.error())
+    assert found == [value.encode() for value in values], found
+
+
+class _Client:
+    """A producer, a member of a group and a transactional producer."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._topic = case.topic
+        settings = _settings(case)
+        self._producer = Producer({**settings, "linger.ms": 0})
+        self._transactional = Producer({**settings, "transactional.id": case.topic})
+        self._consumer = Consumer(
+            {**settings, "group.id": case.topic, "auto.offset.reset": "earliest"}
+        )
+
+    def work(self) -> None:
+        """Do each step, up to the first that fails."""
+        steps: tuple[tuple[str, Callable[[], object]], ...] = (
+            ("produce", self._produce),
+            ("group", self._join),
+            ("transaction", self._commit),
+            ("renewal", self._go_on),
+        )
+        all(attempt(self._case, name, step) for name, step in steps)
+        self._consumer.close()
+
+    def _produce(self) -> None:
+        _send(self._producer, self._topic, "one")
+
+    def _join(self) -> None:
+        self._consumer.subscribe([self._topic])
+        _read(self._consumer, "one")
+        self._consumer.commit(asynchronous=False)
+
+    def _commit(self) -> None:
+        self._transactional.init_transactions(TIMEOUT_S)
+        self._transactional.begin_transaction()
+        self._transactional.produce(self._topic, "two")
+        self._transactional.send_offsets_to_transaction(
+            self._consumer.position(self._consumer.assignment()),
+            self._consumer.consumer_group_metadata(),
+            TIMEOUT_S,
+        )
+        self._transactional.commit_transaction(TIMEOUT_S)
+        _read(self._consumer, "two")
+
+    def _go_on(self) -> None:
+        end = time.monotonic() + self._case.renewal_s
+        while time.monotonic() < end:
+            _send(self._producer, self._topic, "more")
+            _read(self._consumer, "more")
+            time.sleep(PAUSE_S)
+
+
+def _be_refused(case: Case) -> None:
+    errors: list[KafkaError] = []
+    producer = Producer({**_settings(case), "error_cb": errors.append})
+    end = time.monotonic() + TIMEOUT_S
+    while not errors and time.monotonic() < end:
+        producer.poll(0.1)
+    told(case, "error", word=errors[0].name() if errors else "none")
+
+
+def _execute(case: Case) -> None:
+    if case.kind == "fails":
+        _be_refused(case)
+    else:
+        _Client(case).work()
+
+
+if __name__ == "__main__":
+    given = cases()
+    with ThreadPoolExecutor(len(given)) as pool:
+        list(pool.map(_execute, given))

@@ -1,0 +1,58 @@
+"""Clients that are refused: each calls its error as it does with a real Kafka."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.clients import Builds
+from tests.conformance.security.programs import run_cases
+from tests.conformance.security.refusals import errors_of, recorded
+from tests.conformance.security.secured import CLIENTS, Secured, broker_lite, kafka, refused_cases
+from tests.support.toolchain import require
+
+pytestmark = [pytest.mark.client, pytest.mark.slow]
+WITH_KAFKA = ("confluent", "aiokafka", "kafka_python", "java")
+"""The clients that are refused by a real Kafka, too, when the tests run."""
+DIFFERENCES = {
+    ("aiokafka", "OAUTHBEARER.wrong-password"): "KafkaConnectionError",
+    ("kafkajs", "OAUTHBEARER.wrong-password"): "KafkaJSConnectionClosedError:",
+}
+"""They go on after the answer that a token is invalid, by Metadata; broker-lite closes at once, and
+Kafka after an answer, see handler.authentication."""
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    with broker_lite(tmp_path_factory.mktemp("secured") / "broker") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    require("java", "mvn")
+    with kafka(tmp_path_factory.mktemp("secured") / "kafka") as found:
+        yield found
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_x06_x10_x40_errors_are_those_that_were_recorded(
+    client: str, broker: Secured, builds: Builds, tmp_path: Path
+) -> None:
+    told, complaints = run_cases(client, builds, refused_cases(client, broker), tmp_path)
+    expected = dict(recorded()[client])
+    found = errors_of(told)
+    for name in found:
+        different = DIFFERENCES.get((client, name.partition(".")[2]))
+        if found[name] == different:
+            expected[name] = different
+    assert found == expected, complaints
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("client", WITH_KAFKA)
+def test_x06_x10_x40_errors_are_those_of_a_real_kafka(
+    client: str, real_kafka: Secured, builds: Builds, tmp_path: Path
+) -> None:
+    told, complaints = run_cases(client, builds, refused_cases(client, real_kafka), tmp_path)
+    assert errors_of(told) == recorded()[client], complaints
