@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from broker_lite.log.files.open_file import FileSlice
     from broker_lite.log.validate.validated import ValidationConfig
     from broker_lite.rate_limited_log import RateLimitedLog
+    from broker_lite.security.acls.authorizer import Authorizer
     from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.settings import Settings
     from broker_lite.wire.produce import PartitionKey
@@ -184,6 +185,8 @@ class HandlerContext:
     `principal` is who the client is. `sasl` is how it has to authenticate before the first request,
     None where it does not. Once it has done so, `renew` is called with each request, and answers
     those by which it authenticates again: the answer and why the connection ends after it, or None.
+    `authorizer` decides what the client may do; None where everybody may do everything. Handlers
+    ask it by the functions of `handler/authorized.py`.
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
@@ -193,6 +196,7 @@ class HandlerContext:
 
     __slots__ = (
         "apis",
+        "authorizer",
         "client_address",
         "client_log",
         "clock",
@@ -236,6 +240,7 @@ class HandlerContext:
         node_id: int | None = None,
         sibling: Callable[[int], ListenerInfo | None] | None = None,
         sasl: "SaslRules | None" = None,
+        authorizer: "Authorizer | None" = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
@@ -255,6 +260,7 @@ class HandlerContext:
         self.connection_id = connection_id
         self.principal: Principal = ANONYMOUS
         self.sasl = sasl
+        self.authorizer = authorizer
         self.renew: Renew | None = None
         self.software = ""
         self.has_waited = False
