@@ -10,6 +10,7 @@ Rule: X-45, P-91.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from broker_lite.errors import ClusterAuthorizationFailed
 from broker_lite.handler.context import HandlerContext
 from broker_lite.security.acls.acl import CLUSTER_NAME, Operation, ResourceType
 
@@ -40,6 +41,16 @@ def is_allowed_on_cluster(context: HandlerContext, operation: Operation) -> bool
     return context.authorizer is None or is_allowed(
         context, operation, ResourceType.CLUSTER, CLUSTER_NAME
     )
+
+
+def check_cluster(context: HandlerContext, operation: Operation) -> None:
+    """Check that the client may do something with the cluster.
+
+    Raises:
+        ClusterAuthorizationFailed: it may not.
+    """
+    if not is_allowed_on_cluster(context, operation):
+        raise ClusterAuthorizationFailed(f"Request needs {operation.name} permission.")
 
 
 def denied_names(

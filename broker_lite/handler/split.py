@@ -51,8 +51,6 @@ SPLITS: Final[Mapping[int, Split]] = {
     23: _TOPICS,
     27: Split(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions")),
     28: _TOPICS,
-    30: Split(("creations",), ("results",)),
-    31: Split(("filters",), ("filter_results",)),
     42: Split(("groups_names",), ("results",), is_distinct=True),
     43: Split(("topic_partitions", "partitions"), ("replica_election_results", "partition_result")),
     45: Split(("topics", "partitions"), ("responses", "partitions")),

@@ -25,6 +25,7 @@ from broker_lite.settings import Settings
 from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 
 if TYPE_CHECKING:
+    from broker_lite.security.acls.authorizer import Authorizer
     from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.security.sasl.scram import Credential
     from broker_lite.server.tls_listeners import TlsListener
@@ -74,6 +75,7 @@ class NodeMaker:
         apis = offered(get_settings().emulate)
         fetch_sessions = self._fetch_sessions()
         sasl = self._sasl_rules(get_settings())
+        authorizer = self._authorizer(get_settings())
 
         def make_context(
             *,
@@ -100,6 +102,7 @@ class NodeMaker:
                 node_id=node_id,
                 sibling=self._sibling_of(client_host, listener.name),
                 sasl=sasl.get(listener.name),
+                authorizer=authorizer,
             )
 
         return Node(
@@ -152,6 +155,18 @@ class NodeMaker:
             return cluster.scram_credentials.get((user, mechanism))
 
         return {name: sasl_rules(settings, name, find, os.urandom) for name in names}
+
+    def _authorizer(self, settings: Settings) -> "Authorizer | None":
+        """Return what decides about the rights of a node's clients; None for no such thing.
+
+        Raises:
+            SettingsError: a super user is not written as one.
+        """
+        if not settings.authorizer_class_name:
+            return None
+        from broker_lite.security.acls.authorizer_rules import authorizer_of
+
+        return authorizer_of(settings, self._cluster.acls.index())
 
     def _sibling_of(
         self, client_host: str, name: str

@@ -12,6 +12,7 @@ class SettingAttributes:
     add_partitions_to_txn_retry_backoff_max_ms: int
     add_partitions_to_txn_retry_backoff_ms: int
     advertised_listeners: tuple[str, ...] | None
+    allow_everyone_if_no_acl_found: bool
     alter_config_policy_class_name: str | None
     alter_log_dirs_replication_quota_window_num: int
     alter_log_dirs_replication_quota_window_size_seconds: int
@@ -366,6 +367,7 @@ class SettingAttributes:
     ssl_truststore_location: str | None
     ssl_truststore_password: str | None
     ssl_truststore_type: str
+    super_users: str
     telemetry_max_bytes: int
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int
     transaction_max_timeout_ms: int

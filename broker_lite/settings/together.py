@@ -8,6 +8,9 @@ from typing import Final
 
 from broker_lite.settings.values import InvalidValue, Value
 
+STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+"""The one authorizer that there is, as in Kafka 4."""
+
 _DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
 _QUEUED_BYTES: Final = "queued.max.request.bytes"
 _REQUEST_BYTES: Final = "socket.request.max.bytes"
@@ -40,10 +43,10 @@ def check_together(values: Mapping[str, Value]) -> None:
         f"{_QUEUED_BYTES} must be larger or equal to {_REQUEST_BYTES}",
     )
     _check_releases(values)
-    if values["authorizer.class.name"]:  # not to be open where somebody wants to be protected
+    if values["authorizer.class.name"] not in ("", STANDARD_AUTHORIZER):
         raise InvalidValue(
-            "authorizer.class.name: there is no access control yet; leave it out to let every "
-            "client do everything"
+            f"authorizer.class.name: there is no class {values['authorizer.class.name']}; write "
+            f"{STANDARD_AUTHORIZER}, or leave it out to let every client do everything"
         )
     cordoned = values["cordoned.log.dirs"]
     assert isinstance(cordoned, tuple)

@@ -3,6 +3,7 @@
 import pytest
 
 from broker_lite.settings import Given, InvalidValue, Settings
+from broker_lite.settings.together import STANDARD_AUTHORIZER
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,11 @@ def test_one_release_for_all_brokers_or_one_for_each(emulate: str, brokers: str,
         Settings({name: Given(text, "test") for name, text in texts.items()})
 
 
-def test_who_asks_for_access_control_is_not_left_open() -> None:
-    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-    told = "^authorizer.class.name: there is no access control yet; leave it out to let every"
+def test_who_asks_for_an_unknown_authorizer_is_not_left_open() -> None:
+    name = "kafka.security.authorizer.AclAuthorizer"  # of Kafka 3
+    told = f"^authorizer.class.name: there is no class {name}; write org.apache.kafka.metadata"
     with pytest.raises(InvalidValue, match=told):
         Settings({"authorizer.class.name": Given(name, "test")})
-    assert Settings({"authorizer.class.name": Given("", "test")}).authorizer_class_name == ""
+    for known in ("", STANDARD_AUTHORIZER):
+        settings = Settings({"authorizer.class.name": Given(known, "test")})
+        assert settings.authorizer_class_name == known

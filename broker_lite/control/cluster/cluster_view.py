@@ -23,6 +23,7 @@ from broker_lite.control.topics.topic_rules import (
     plan_growth,
     plan_topic,
 )
+from broker_lite.control.users.acl_table import AclTable
 from broker_lite.control.users.credential_rules import Credentials
 from broker_lite.control.users.quota_rules import Entity
 from broker_lite.errors import UnknownTopicOrPartition
@@ -123,6 +124,11 @@ class ClusterView:
     def scram_credentials(self) -> Credentials:
         """The credentials of users; a live view."""
         return self._image.scram_credentials
+
+    @property
+    def acls(self) -> AclTable:
+        """All ACLs, whether an authorizer uses them or not."""
+        return self._image.acls
 
     @property
     def supported_features(self) -> Supported:

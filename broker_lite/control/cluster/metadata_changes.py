@@ -17,6 +17,7 @@ from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import GrowthPlan, TopicPlan
 from broker_lite.control.users.credential_rules import ScramCredential
 from broker_lite.control.users.quota_rules import Entity
+from broker_lite.security.acls.acl import Acl
 from broker_lite.wire import messages
 
 _PLAINTEXT: Final = 0
@@ -207,3 +208,29 @@ def credential_change(
     if credential is None:
         return make(kinds.REMOVE_USER_SCRAM_CREDENTIAL, name=name, mechanism=mechanism)
     return make(kinds.USER_SCRAM_CREDENTIAL, name=name, mechanism=mechanism, **credential._asdict())
+
+
+def acl_creation(acl_id: bytes, acl: Acl) -> MetadataRecord:
+    """Return the record of a new ACL.
+
+    Source: StandardAclWithId.toRecord.
+    """
+    return make(
+        kinds.ACCESS_CONTROL_ENTRY,
+        id=acl_id,
+        resource_type=int(acl.resource_type),
+        resource_name=acl.name,
+        pattern_type=int(acl.pattern_type),
+        principal=acl.principal,
+        host=acl.host,
+        operation=int(acl.operation),
+        permission_type=int(acl.permission),
+    )
+
+
+def acl_removal(acl_id: bytes) -> MetadataRecord:
+    """Return the record that removes an ACL.
+
+    Source: AclControlManager.deleteAclsForFilter.
+    """
+    return make(kinds.REMOVE_ACCESS_CONTROL_ENTRY, id=acl_id)

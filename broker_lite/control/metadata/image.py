@@ -17,6 +17,7 @@ from broker_lite.control.metadata.metadata_records import (
 )
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, collision_key
+from broker_lite.control.users.acl_table import AclTable
 from broker_lite.control.users.credential_rules import ScramCredential
 from broker_lite.control.users.quota_rules import Entity, entity_of
 from broker_lite.wire import messages
@@ -46,6 +47,7 @@ class MetadataImage:
         self.features: dict[str, int] = {}
         self.client_quotas: dict[Entity, dict[str, float]] = {}
         self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
+        self.acls = AclTable()
         self.next_producer_id = 0
         self.brokers = BrokerRegistrations()
         self.version = 0
@@ -65,6 +67,8 @@ class MetadataImage:
             kinds.CLIENT_QUOTA: self._client_quota,
             kinds.USER_SCRAM_CREDENTIAL: self._scram_credential,
             kinds.REMOVE_USER_SCRAM_CREDENTIAL: self._no_scram_credential,
+            kinds.ACCESS_CONTROL_ENTRY: self.acls.apply_entry,
+            kinds.REMOVE_ACCESS_CONTROL_ENTRY: self.acls.apply_removal,
             kinds.CLEAR_ELR: self._clear_eligible,
         }
 

@@ -2,82 +2,300 @@
 
 - v1 adds pattern types (KIP-290); v2 is flexible; v3 adds users as resources (KIP-373).
 
-This broker has no authorizer, so all of them are answered with SECURITY_DISABLED. A request with a
-type, operation or permission that is unknown (0) closes the connection, as in Kafka.
+ACLs are kept in the metadata log, as in Kafka, and hold for the next request of every client.
+Without an authorizer all three are answered with SECURITY_DISABLED. A request with a type,
+operation or permission that is unknown (0) closes the connection, as in Kafka.
 
-Not done: an authorizer. So there are no ACLs, and everybody may do everything.
+A difference to Kafka: a DeleteAcls request closes the connection if its filters select more than
+1,000,000 ACLs together. Each filter may select the same ones again.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from broker_lite.errors import ErrorCode
-from broker_lite.handler.codec import decode, encode
+from broker_lite.control.cluster.metadata_changes import acl_creation, acl_removal
+from broker_lite.control.metadata.metadata_records import MetadataRecord
+from broker_lite.control.users.acl_rules import (
+    RECORDS_MAX,
+    AclFilter,
+    check_filter,
+    check_new,
+    is_for_filters_only,
+)
+from broker_lite.errors import (
+    BrokerError,
+    InvalidRequest,
+    KafkaStorageError,
+    PolicyViolation,
+    SecurityDisabled,
+    UnknownServerError,
+)
+from broker_lite.handler.authorized import check_cluster
+from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.security.changes_in_turns import write_in_turns
+from broker_lite.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType
 from broker_lite.wire import messages
+
+SELECTED_MAX: Final = 1_000_000
+"""The most ACLs in the answer to one DeleteAcls request."""
 
 _UNKNOWN: Final = 0
 _NO_AUTHORIZER: Final = "No Authorizer is configured."
+_TOO_MANY: Final = "Unable to perform excessively large batch operation."
 _NO_AUTHORIZER_TO_DESCRIBE: Final = "No Authorizer is configured on the broker"
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Refuse to describe ACLs.
+    """Answer the ACLs that a filter selects, grouped by their patterns.
 
-    Rule: P-162, X-41.
+    Rule: X-59.
+    See: P-163, X-41.
     """
     body = decode(messages.DescribeAclsRequest, request)
-    _check(
-        body.resource_type_filter, body.pattern_type_filter, body.operation, body.permission_type
+    types = messages.DescribeAclsResponse
+    asked = _filter(body)
+    try:
+        check_cluster(context, Operation.DESCRIBE)
+        if context.authorizer is None:
+            raise SecurityDisabled(_NO_AUTHORIZER_TO_DESCRIBE)
+    except BrokerError as error:
+        return encode(types, types(**code_and_message(error)), request)
+    found: dict[tuple[ResourceType, str, PatternType], list[Any]] = {}
+    async for acl in in_turns(list(context.cluster.acls.ids), at_least=128):
+        if asked.selects(acl):
+            description = types.AclDescription(
+                principal=acl.principal,
+                host=acl.host,
+                operation=acl.operation,
+                permission_type=acl.permission,
+            )
+            found.setdefault(acl[:3], []).append(description)
+    resources = (
+        types.DescribeAclsResource(
+            resource_type=resource_type, resource_name=name, pattern_type=pattern_type, acls=acls
+        )
+        for (resource_type, name, pattern_type), acls in found.items()
     )
-    response = messages.DescribeAclsResponse(
-        error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER_TO_DESCRIBE
-    )
-    return encode(messages.DescribeAclsResponse, response, request)
+    response = types(error_message="", resources=lazily(len(found), resources))
+    return await encode_long(types, response, request)
 
 
 async def handle_create(context: HandlerContext, request: Request) -> Parts:
-    """Refuse to create ACLs.
+    """Create ACLs; those that are there already are a success, too.
 
-    Rule: P-163, X-41.
+    Rule: X-60.
+    See: P-162, X-41.
     """
     body = decode(messages.CreateAclsRequest, request)
-    for creation in body.creations:
+    async for creation in in_turns(body.creations):
         _check(
             creation.resource_type,
             creation.resource_pattern_type,
             creation.operation,
             creation.permission_type,
         )
-    results = _refusals(messages.CreateAclsResponse.AclCreationResult, len(body.creations))
-    response = messages.CreateAclsResponse(results=results)
-    return encode(messages.CreateAclsResponse, response, request)
+    try:
+        _check_may_alter(context)
+        outcomes = await _create(context, [_acl(one) async for one in in_turns(body.creations)])
+    except BrokerError as error:
+        outcomes = [error.with_traceback(None)] * len(body.creations)
+    types = messages.CreateAclsResponse
+    results = (_created(outcome) for outcome in outcomes)
+    response = types(results=lazily(len(outcomes), results))
+    return await encode_long(types, response, request)
+
+
+def _created(outcome: BrokerError | None) -> "messages.CreateAclsResponse.AclCreationResult":
+    result = messages.CreateAclsResponse.AclCreationResult
+    if outcome is None:
+        return result(error_message="")
+    return result(**code_and_message(outcome))
+
+
+async def _create(context: HandlerContext, asked: list[Acl]) -> list[BrokerError | None]:
+    """Create ACLs and return their outcomes.
+
+    Raises:
+        BrokerError: none of them can be created.
+    """
+    acls = context.cluster.acls
+    outcomes: list[BrokerError | None] = []
+    new: dict[Acl, Acl] = {}
+    async for acl in in_turns(asked):
+        if is_for_filters_only(acl):
+            raise UnknownServerError
+    async for acl in in_turns(asked):
+        try:
+            check_new(acl)
+        except BrokerError as error:
+            outcomes.append(error.with_traceback(None))
+            continue
+        outcomes.append(None)
+        if acl not in acls.ids:
+            new[acl] = acl
+    if len(new) > RECORDS_MAX:
+        raise PolicyViolation(_TOO_MANY)
+
+    def make_records(acl: Acl, _: Acl) -> list[MetadataRecord]:
+        if acl in acls.ids:  # another request came first
+            return []
+        return [acl_creation(context.cluster.make_id(), acl)]
+
+    failed = await write_in_turns(context.cluster, new, make_records)
+    return [failed.get(acl, outcome) for acl, outcome in zip(asked, outcomes, strict=True)]
 
 
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
-    """Refuse to delete ACLs.
+    """Delete the ACLs that filters select, and answer which ones these were.
 
-    Rule: P-162, X-41.
+    See: P-163, X-41, X-60.
     """
     body = decode(messages.DeleteAclsRequest, request)
-    for one in body.filters:
-        _check(
-            one.resource_type_filter, one.pattern_type_filter, one.operation, one.permission_type
-        )
-    results = _refusals(messages.DeleteAclsResponse.DeleteAclsFilterResult, len(body.filters))
-    response = messages.DeleteAclsResponse(filter_results=results)
-    return encode(messages.DeleteAclsResponse, response, request)
+    types = messages.DeleteAclsResponse
+    filters = [_filter(one) async for one in in_turns(body.filters)]
+    selection = _Selection(context.cluster.acls.ids)
+    try:
+        _check_may_alter(context)
+        for one in filters:
+            await selection.add(one)
+        failed = await _delete(context, selection.ids)
+    except BrokerError as error:
+        refused = types.DeleteAclsFilterResult(**code_and_message(error))
+        return encode(types, types(filter_results=[refused] * len(filters)), request)
+
+    def results() -> Iterator[Any]:
+        for outcome in selection.outcomes:
+            if isinstance(outcome, BrokerError):
+                yield types.DeleteAclsFilterResult(**code_and_message(outcome))
+                continue
+            matching = (_matching(acl, failed.get(acl)) for acl in outcome)
+            yield types.DeleteAclsFilterResult(
+                error_message=None, matching_acls=lazily(len(outcome), matching)
+            )
+
+    response = types(filter_results=lazily(len(filters), results()))
+    return await encode_long(types, response, request)
 
 
-def _refusals(result: Callable[..., Any], count: int) -> list[Any]:
-    code = ErrorCode.SECURITY_DISABLED
-    return [result(error_code=code, error_message=_NO_AUTHORIZER) for _ in range(count)]
+class _Selection:
+    """What the filters of a DeleteAcls request select.
+
+    Attributes:
+        ids: the ACLs to remove, with their ids.
+        outcomes: the ACLs of each filter, or why it failed.
+    """
+
+    def __init__(self, existing: Mapping[Acl, bytes]) -> None:
+        self.ids: dict[Acl, bytes] = {}
+        self.outcomes: list[list[Acl] | BrokerError] = []
+        self._existing = existing
+        self._count = 0
+
+    async def add(self, one: AclFilter) -> None:
+        """Add the ACLs that one more filter selects.
+
+        Raises:
+            InvalidRequest: these are too many ACLs; none of them may be removed then.
+            CloseConnection: the answer would be too large.
+        """
+        found: list[Acl] = []
+        try:
+            check_filter(one)
+        except InvalidRequest as error:
+            self.outcomes.append(error.with_traceback(None))
+            return
+        async for acl in in_turns(self._candidates(one), at_least=128):
+            if not one.selects(acl) or acl not in self._existing:
+                continue
+            if len(self.ids) >= RECORDS_MAX:
+                raise InvalidRequest(
+                    f"Cannot remove more than {RECORDS_MAX} acls in a single delete operation."
+                )
+            self.ids[acl] = self._existing[acl]
+            found.append(acl)
+        self.outcomes.append(found)
+        self._count += len(found)
+        if self._count > SELECTED_MAX:
+            raise CloseConnection(f"DeleteAcls selects more than {SELECTED_MAX} ACLs")
+
+    def _candidates(self, one: AclFilter) -> list[Acl]:
+        """Return the ACLs that a filter may select: the only one if it names all parts of it."""
+        exact = one.exact()
+        if exact is None:
+            return list(self._existing)
+        return [exact] if exact in self._existing else []
+
+
+async def _delete(context: HandlerContext, ids: dict[Acl, bytes]) -> dict[Acl, KafkaStorageError]:
+    acls = context.cluster.acls
+
+    def make_records(_: Acl, acl_id: bytes) -> list[MetadataRecord]:
+        # another request may have come first
+        return [acl_removal(acl_id)] if acl_id in acls.by_id else []
+
+    return await write_in_turns(context.cluster, ids, make_records)
+
+
+def _matching(
+    acl: Acl, error: BrokerError | None
+) -> "messages.DeleteAclsResponse.DeleteAclsMatchingAcl":
+    return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(
+        **code_and_message(error),
+        resource_type=acl.resource_type,
+        resource_name=acl.name,
+        pattern_type=acl.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission,
+    )
+
+
+def _check_may_alter(context: HandlerContext) -> None:
+    """Raise BrokerError if ACLs cannot be changed, or not by this client."""
+    check_cluster(context, Operation.ALTER)
+    if context.authorizer is None:
+        raise SecurityDisabled(_NO_AUTHORIZER)
+
+
+def _filter(
+    asked: "messages.DescribeAclsRequest | messages.DeleteAclsRequest.DeleteAclsFilter",
+) -> AclFilter:
+    _check(
+        asked.resource_type_filter,
+        asked.pattern_type_filter,
+        asked.operation,
+        asked.permission_type,
+    )
+    return AclFilter(
+        ResourceType(asked.resource_type_filter),
+        asked.resource_name_filter,
+        PatternType(asked.pattern_type_filter),
+        asked.principal_filter,
+        asked.host_filter,
+        Operation(asked.operation),
+        Permission(asked.permission_type),
+    )
+
+
+def _acl(creation: "messages.CreateAclsRequest.AclCreation") -> Acl:
+    return Acl(
+        ResourceType(creation.resource_type),
+        creation.resource_name,
+        PatternType(creation.resource_pattern_type),
+        creation.principal,
+        creation.host,
+        Operation(creation.operation),
+        Permission(creation.permission_type),
+    )
 
 
 def _check(*elements: int) -> None:
     """Close the connection if the request has an unknown type, operation or permission.
 
-    Rule: P-162 (CreateAclsRequest.validate).
+    See: P-162 (CreateAclsRequest.validate).
     """
     if _UNKNOWN in elements:
         raise CloseConnection("an ACL with an unknown element")

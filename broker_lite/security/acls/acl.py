@@ -4,7 +4,7 @@ Rule: X-44 (ResourceType, AclOperation, AclPermissionType, PatternType).
 """
 
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 WILDCARD: Final = "*"
 """Every resource as the name of a literal pattern; every host."""
@@ -14,7 +14,15 @@ CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the one resource of the type CLUSTER."""
 
 
-class ResourceType(IntEnum):
+class _Code(IntEnum):
+    """A code of the protocol; all that are not known are UNKNOWN, which is 0."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:  # type: ignore[explicit-override]
+        return cls(0)
+
+
+class ResourceType(_Code):
     """What a right is about. UNKNOWN and ANY occur in requests only."""
 
     UNKNOWN = 0
@@ -27,7 +35,7 @@ class ResourceType(IntEnum):
     USER = 7
 
 
-class PatternType(IntEnum):
+class PatternType(_Code):
     """How the name of an ACL is compared with that of a resource.
 
     UNKNOWN, ANY and MATCH occur in requests only.
@@ -40,7 +48,7 @@ class PatternType(IntEnum):
     PREFIXED = 4
 
 
-class Operation(IntEnum):
+class Operation(_Code):
     """What a client wants to do. UNKNOWN and ANY occur in requests only."""
 
     UNKNOWN = 0
@@ -61,7 +69,7 @@ class Operation(IntEnum):
     TWO_PHASE_COMMIT = 15
 
 
-class Permission(IntEnum):
+class Permission(_Code):
     """Whether an ACL allows or denies. UNKNOWN and ANY occur in requests only."""
 
     UNKNOWN = 0

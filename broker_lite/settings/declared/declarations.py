@@ -10,7 +10,11 @@ from broker_lite.settings.declared.ignored_settings import IGNORED_SETTINGS
 from broker_lite.settings.declared.inert_settings import INERT_SETTINGS
 from broker_lite.settings.declared.log_settings import LOG_SETTINGS
 from broker_lite.settings.declared.network_settings import NETWORK_SETTINGS
-from broker_lite.settings.declared.security_settings import SASL_SETTINGS, TLS_SETTINGS
+from broker_lite.settings.declared.security_settings import (
+    AUTHORIZER_SETTINGS,
+    SASL_SETTINGS,
+    TLS_SETTINGS,
+)
 from broker_lite.settings.declared.seed_settings import SEED_SETTINGS
 from broker_lite.settings.declared.topic_settings import TOPIC_SETTINGS as _TOPIC
 from broker_lite.settings.setting import Scope, Setting
@@ -26,6 +30,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             SEED_SETTINGS,
             SASL_SETTINGS,
             TLS_SETTINGS,
+            AUTHORIZER_SETTINGS,
             _TOPIC,
             INERT_SETTINGS,
             IGNORED_SETTINGS,

@@ -119,7 +119,8 @@ NETWORK_SETTINGS: Final = (
         "authorizer.class.name",
         ConfigType.STRING,
         "",
-        "Has to be empty: there is no access control, so a broker that asks for it does not start.",
+        "org.apache.kafka.metadata.authorizer.StandardAuthorizer lets clients do only what ACLs "
+        "allow; empty lets everybody do everything.",
     ),
     Setting(
         "socket.request.max.bytes",

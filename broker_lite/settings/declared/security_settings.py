@@ -1,4 +1,4 @@
-"""The broker's settings for who a client is and for TLS; all are read when the broker starts."""
+"""The broker's settings for who a client is, what it may do and for TLS; read at the start."""
 
 from typing import Final
 
@@ -190,6 +190,24 @@ SASL_SETTINGS: Final = (
         own=True,
     ),
 )
+
+AUTHORIZER_SETTINGS: Final = (
+    Setting(
+        "allow.everyone.if.no.acl.found",
+        ConfigType.BOOLEAN,
+        "false",
+        "With an authorizer: whether everybody may use a resource that no ACL is about.",
+        own=True,
+    ),
+    Setting(
+        "super.users",
+        ConfigType.STRING,
+        "",
+        "With an authorizer: principals who may do everything, as User:admin;User:CN=broker.",
+        own=True,
+    ),
+)
+"""Kafka's authorizer reads them; its ConfigDef does not have them."""
 
 OF_LISTENERS: Final = frozenset(
     {

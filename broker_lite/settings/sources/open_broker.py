@@ -14,10 +14,8 @@ _OF_A_LISTENER: Final = "listener.name."
 _PREFIXES: Final = ("delegation.token.", _OF_A_LISTENER, "sasl.", "ssl.")
 _NAMES: Final = frozenset(
     {
-        "allow.everyone.if.no.acl.found",
         "principal.builder.class",
         "security.providers",
-        "super.users",
     }
 )
 

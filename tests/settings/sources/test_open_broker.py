@@ -14,8 +14,6 @@ from broker_lite.settings import load_settings
         "sasl.oauthbearer.jwks.endpoint.url=https://keys",
         "ssl.cipher.suites=TLS_AES_128_GCM_SHA256",
         "ssl.engine.factory.class=com.acme.Engine",
-        "super.users=User:admin",
-        "allow.everyone.if.no.acl.found=true",
         "delegation.token.secret.key=abc",
         "principal.builder.class=com.acme.Builder",
     ],
