@@ -101,6 +101,16 @@ def authorized_operations(
     )
 
 
+def cluster_operations(context: HandlerContext) -> int:
+    """Return the bit field of what the client may do with the cluster; 0 if it may not ask.
+
+    See: X-58.
+    """
+    if not is_allowed_on_cluster(context, Operation.DESCRIBE):
+        return 0
+    return authorized_operations(context, ResourceType.CLUSTER)
+
+
 def if_asked(asked: bool, operations: int) -> int:
     """Return the operations if the request asked for them, else the value for "not asked"."""
     return operations if asked else NOT_ASKED

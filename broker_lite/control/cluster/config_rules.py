@@ -14,6 +14,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import (
+    BrokerError,
     InvalidConfig,
     InvalidRequest,
     UnknownServerError,
@@ -63,6 +64,7 @@ def plan_operations(
     operations: Sequence[ConfigOperation],
     *,
     node_id: int | None = None,
+    denied: BrokerError | None = None,
 ) -> Values:
     """Check the operations on one resource.
 
@@ -72,6 +74,8 @@ def plan_operations(
         resource_name: its name.
         operations: in the order of the request.
         node_id: the broker that is asked; None for the first one.
+        denied: that the client has no right to this. It is raised where Kafka checks rights, so
+            that a client learns no more about the resource than from Kafka.
 
     Returns:
         The values to write; empty if nothing changes.
@@ -86,6 +90,7 @@ def plan_operations(
     _check_no_nulls(
         [o.name for o in operations if o.value is None and o.code != OperationType.DELETE]
     )
+    _check_rights(resource_type, denied)
     node_id = cluster.node_id if node_id is None else node_id
     _check_resource(resource_type, resource_name, node_id)
     current = cluster.configs(resource_type, resource_name)
@@ -96,7 +101,10 @@ def plan_operations(
             after.pop(operation.name, None)
         else:
             after[operation.name] = text
-    return _checked_changes(cluster, resource_type, resource_name, after, node_id)
+    changes = _checked_changes(cluster, resource_type, resource_name, after, node_id)
+    if denied is not None:
+        raise denied
+    return changes
 
 
 def plan_replacement(
@@ -106,6 +114,7 @@ def plan_replacement(
     configs: Sequence[tuple[str, str | None]],
     *,
     node_id: int | None = None,
+    denied: BrokerError | None = None,
 ) -> Values:
     """Check a whole new set of configs of one resource; configs that are not in it are removed.
 
@@ -115,6 +124,7 @@ def plan_replacement(
         resource_name: its name.
         configs: names and values.
         node_id: the broker that is asked; None for the first one.
+        denied: as in plan_operations().
 
     Returns:
         The values to write; empty if nothing changes.
@@ -126,10 +136,23 @@ def plan_replacement(
     """
     _check_once([name for name, _ in configs])
     _check_no_nulls([name for name, value in configs if value is None])
+    _check_rights(resource_type, denied)
     node_id = cluster.node_id if node_id is None else node_id
     _check_resource(resource_type, resource_name, node_id)
     after = {name: value for name, value in configs if value is not None}
-    return _checked_changes(cluster, resource_type, resource_name, after, node_id)
+    changes = _checked_changes(cluster, resource_type, resource_name, after, node_id)
+    if denied is not None:
+        raise denied
+    return changes
+
+
+def _check_rights(resource_type: int, denied: BrokerError | None) -> None:
+    """Check rights before the resource is looked at; for brokers, Kafka does it at the end.
+
+    See: X-57 (ConfigAdminManager.preprocess, ControllerApis.authenticateAlterConfigsResource).
+    """
+    if denied is not None and resource_type in (TOPIC_RESOURCE, GROUP_RESOURCE):
+        raise denied
 
 
 def _check_once(names: Sequence[str]) -> None:

@@ -6,9 +6,11 @@ Not done: a second data directory.
 """
 
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 
@@ -16,6 +18,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer for each replica that it is in the requested directory, or that there is no such one.
 
     Rule: P-142.
+    See: X-60.
     """
     body = decode(messages.AlterReplicaLogDirsRequest, request)
     data_dir = str(context.cluster.logs.data_dir.absolute())
@@ -27,6 +30,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         of_topic.update(dict.fromkeys(topic.partitions, path))
     types = messages.AlterReplicaLogDirsResponse
     response = types()
+    if not is_allowed_on_cluster(context, Operation.ALTER):
+        response.results = [
+            types.AlterReplicaLogDirTopicResult(
+                topic_name=topic.name,
+                partitions=[
+                    types.AlterReplicaLogDirPartitionResult(
+                        partition_index=index, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+                    )
+                    for index in topic.partitions
+                ],
+            )
+            for directory in body.dirs
+            for topic in directory.topics
+        ]
+        return encode(types, response, request)
     async for name, paths in in_turns(targets.items()):
         result = types.AlterReplicaLogDirTopicResult(topic_name=name)
         async for index, path in in_turns(paths.items()):

@@ -10,7 +10,7 @@ from typing import Final
 
 from broker_lite.control.metadata.brokers import BrokerRegistration
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.authorized import CLUSTER_OPERATIONS, if_asked
+from broker_lite.handler.authorized import cluster_operations, if_asked
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
@@ -22,7 +22,7 @@ _CONTROLLERS: Final = 2
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe the brokers, by the addresses of the client's listener.
 
-    Rule: P-140.
+    Rule: P-140, X-58.
     See: P-75.
     """
     body = decode(messages.DescribeClusterRequest, request)
@@ -53,7 +53,7 @@ def _describe(
             if (address := _address(context, one)) is not None
         ],
         cluster_authorized_operations=if_asked(
-            body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
+            body.include_cluster_authorized_operations, cluster_operations(context)
         ),
     )
 

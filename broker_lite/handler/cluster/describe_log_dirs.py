@@ -15,13 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
+from broker_lite.errors import ErrorCode, KafkaStorageError, UnknownTopicOrPartition
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.log.truncation import size_below
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
+_ERROR_SINCE: Final = 3
 _VOLUME_SINCE: Final = 4
 _UNKNOWN_BYTES: Final = -1
 
@@ -30,10 +33,16 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer how much of the one data directory each partition of this broker takes.
 
     Rule: P-141 (ReplicaManager.describeLogDirs).
+    See: X-59.
     """
     body = decode(messages.DescribeLogDirsRequest, request)
     cluster = context.cluster
     types = messages.DescribeLogDirsResponse
+    if not is_allowed_on_cluster(context, Operation.DESCRIBE):
+        response = types()
+        if request.api_version >= _ERROR_SINCE:
+            response.error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return encode(types, response, request)
     result = types.DescribeLogDirsResult(log_dir=str(cluster.logs.data_dir.absolute()))
     asked = await _asked(cluster, body.topics)
     async for topic, indexes in in_turns(asked.items()):

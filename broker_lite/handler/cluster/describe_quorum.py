@@ -15,11 +15,13 @@ no listener for controllers.
 
 from typing import Final
 
-from broker_lite.errors import ErrorCode
-from broker_lite.handler.codec import decode, encode
+from broker_lite.errors import ClusterAuthorizationFailed, ErrorCode
+from broker_lite.handler.authorized import check_cluster
+from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.log.files.names import METADATA_TOPIC
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _TIMES_SINCE: Final = 1
@@ -31,10 +33,18 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer that the first broker is the leader and the only voter, and the others observe.
 
     Rule: P-149 (KafkaRaftClient.handleDescribeQuorumRequest).
+    See: X-59.
     """
     body = decode(messages.DescribeQuorumRequest, request)
     version = request.api_version
     types = messages.DescribeQuorumResponse
+    try:
+        check_cluster(context, Operation.DESCRIBE)
+    except ClusterAuthorizationFailed as error:
+        response = types(**code_and_message(error))
+        if version < _NODES_SINCE:
+            response.error_message = ""
+        return encode(types, response, request)
     is_about_it = [
         (topic.topic_name, [one.partition_index for one in topic.partitions[:2]])
         for topic in body.topics[:2]

@@ -12,10 +12,12 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Alteration
 from broker_lite.control.cluster.electing import plan_election
 from broker_lite.control.cluster.elections import Election
-from broker_lite.errors import ErrorCode, KafkaStorageError
+from broker_lite.errors import ClusterAuthorizationFailed, ErrorCode, KafkaStorageError
+from broker_lite.handler.authorized import check_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, some_at_a_time
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 PARTITIONS_AT_A_TIME: Final = 256
@@ -45,13 +47,19 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Elect leaders; if the request asks for all partitions, tell those that need an election.
 
     Rule: P-146 (ReplicationControlManager.electLeaders).
-    See: C-40.
+    See: C-40, X-60.
     """
     body = decode(messages.ElectLeadersRequest, request)
     election = _ELECTIONS.get(body.election_type)
     types = messages.ElectLeadersResponse
+    try:
+        check_cluster(context, Operation.ALTER)
+    except ClusterAuthorizationFailed as error:
+        response = _refused(body, _Outcome(error.code, error.message))
+        return encode(types, response, request)
     if election is None and body.topic_partitions != []:
-        response = _refused(body)
+        text = f"Unknown election type {body.election_type}"
+        response = _refused(body, _Outcome(ErrorCode.INVALID_REQUEST, text))
     elif body.topic_partitions is None:
         response = types(
             replica_election_results=[
@@ -72,19 +80,17 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.ElectLeadersResponse, response, request)
 
 
-def _refused(body: messages.ElectLeadersRequest) -> messages.ElectLeadersResponse:
-    """Refuse the whole request because of the type of its elections."""
+def _refused(
+    body: messages.ElectLeadersRequest, outcome: _Outcome
+) -> messages.ElectLeadersResponse:
+    """Refuse the whole request."""
     types = messages.ElectLeadersResponse
-    text = f"Unknown election type {body.election_type}"
     return types(
-        error_code=ErrorCode.INVALID_REQUEST,
+        error_code=outcome.code,
         replica_election_results=[
             types.ReplicaElectionResult(
                 topic=asked.topic,
-                partition_result=[
-                    _result(index, _Outcome(ErrorCode.INVALID_REQUEST, text))
-                    for index in asked.partitions
-                ],
+                partition_result=[_result(index, outcome) for index in asked.partitions],
             )
             for asked in body.topic_partitions or ()
         ],

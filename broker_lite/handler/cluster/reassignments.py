@@ -15,10 +15,12 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Alteration
 from broker_lite.control.cluster.reassigning import is_in_progress, plan_reassignment
 from broker_lite.control.metadata.topic import Topic
-from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.errors import BrokerError, ClusterAuthorizationFailed, KafkaStorageError
+from broker_lite.handler.authorized import check_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, some_at_a_time
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 PARTITIONS_AT_A_TIME: Final = 256
@@ -38,7 +40,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Move partitions to other brokers, or cancel that.
 
     Rule: P-147 (ReplicationControlManager.alterPartitionReassignments).
-    See: C-44, C-45.
+    See: C-44, C-45, X-60.
     """
     body = decode(messages.AlterPartitionReassignmentsRequest, request)
     types = messages.AlterPartitionReassignmentsResponse
@@ -47,6 +49,11 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
         error_message=None if body.topics else "",
         responses=[types.ReassignableTopicResponse(name=asked.name) for asked in body.topics],
     )
+    try:
+        check_cluster(context, Operation.ALTER)
+    except ClusterAuthorizationFailed as error:
+        _refuse(body, response, error)
+        return encode(types, response, request)
     may_change_factor = True
     if request.api_version > 0 and body.topics:
         may_change_factor = body.allow_replication_factor_change
@@ -59,6 +66,21 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     async for some in in_turns(some_at_a_time(asked_ones, PARTITIONS_AT_A_TIME), at_least=1):
         _reassign(context.cluster, some, may_change_factor=may_change_factor)
     return encode(messages.AlterPartitionReassignmentsResponse, response, request)
+
+
+def _refuse(
+    body: messages.AlterPartitionReassignmentsRequest,
+    response: messages.AlterPartitionReassignmentsResponse,
+    error: BrokerError,
+) -> None:
+    """Answer each partition, and the whole request, with an error."""
+    result = messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
+    told = code_and_message(error)
+    response.error_code, response.error_message = told["error_code"], told["error_message"]
+    for asked, topic in zip(body.topics, response.responses, strict=True):
+        topic.partitions = [
+            result(partition_index=one.partition_index, **told) for one in asked.partitions
+        ]
 
 
 def _reassign(cluster: Cluster, some: Sequence[_Asked], *, may_change_factor: bool) -> None:
@@ -92,6 +114,7 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List the partitions that are being reassigned.
 
     Rule: P-148 (ReplicationControlManager.listPartitionReassignments).
+    See: X-59.
     """
     body = decode(messages.ListPartitionReassignmentsRequest, request)
     topics = context.cluster.topics
@@ -103,6 +126,21 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
         asked = [(topics.get(one.name), one.partition_indexes) for one in body.topics]
     types = messages.ListPartitionReassignmentsResponse
     response = types(error_message=None)
+    try:
+        check_cluster(context, Operation.DESCRIBE)
+    except ClusterAuthorizationFailed as error:
+        response = types(**code_and_message(error))
+        response.topics = [
+            types.OngoingTopicReassignment(
+                name=one.name,
+                partitions=[
+                    types.OngoingPartitionReassignment(partition_index=index)
+                    for index in one.partition_indexes
+                ],
+            )
+            for one in body.topics or ()
+        ]
+        return encode(types, response, request)
     async for topic, indexes in in_turns(asked, at_least=1):
         ongoing = [] if topic is None else _ongoing(topic, indexes)
         if topic is not None and ongoing:

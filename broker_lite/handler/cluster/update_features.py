@@ -15,9 +15,11 @@ from typing import Final
 
 from broker_lite.control.cluster.features import FeatureUpdate, plan_features
 from broker_lite.errors import BrokerError
+from broker_lite.handler.authorized import check_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _NONE_MESSAGE: Final = "NONE"
@@ -27,7 +29,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Change the levels of features.
 
     Rule: P-150.
-    See: P-54.
+    See: P-54, X-60.
     """
     body = decode(messages.UpdateFeaturesRequest, request)
     cluster = context.cluster
@@ -39,6 +41,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     last = {update.name: update async for update in in_turns(updates)}
     response = messages.UpdateFeaturesResponse(error_message=None)
     try:
+        check_cluster(context, Operation.ALTER)
         supported = {each: cluster.supported_features_of(each) for each in cluster.node_ids}
         changed = plan_features(
             cluster.features,

@@ -27,8 +27,10 @@ from broker_lite.control.cluster.config_rules import (
 )
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError, PolicyViolation
 from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.configs.rights import denied
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 RESOURCES_AT_A_TIME: Final = 64
@@ -87,6 +89,7 @@ def _replacement(
         resource.resource_name,
         configs,
         node_id=context.node_id,
+        denied=denied(context, Operation.ALTER_CONFIGS, resource),
     )
 
 
@@ -104,6 +107,7 @@ def _operations(
         resource.resource_name,
         operations,
         node_id=context.node_id,
+        denied=denied(context, Operation.ALTER_CONFIGS, resource),
     )
 
 

@@ -17,8 +17,10 @@ from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, 
 from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode_long
+from broker_lite.handler.configs.rights import denied
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.large import lazily
+from broker_lite.security.acls.acl import Operation
 from broker_lite.settings.configs.describe import (
     ConfigEntry,
     describe_broker,
@@ -41,7 +43,7 @@ _MALFORMED: Final = (
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Describe the configs of resources, in the order of the request.
+    """Describe the configs of resources, in the order of the request; those denied come last.
 
     Raises:
         CloseConnection: the answer would be too large.
@@ -59,7 +61,12 @@ def _results(
 ) -> Iterator[Any]:
     known = all(resource.resource_type in _RESOURCES for resource in body.resources)
     room = CONFIGS_MAX
+    refused: list[Any] = []
     for resource in body.resources:
+        error = denied(context, Operation.DESCRIBE_CONFIGS, resource) if known else None
+        if error is not None:
+            refused.append(_failed(resource, error))
+            continue
         if known:
             result = _describe(context, body, resource, version)
         else:
@@ -68,6 +75,7 @@ def _results(
         if room < 0:
             raise CloseConnection(f"DescribeConfigs asks for more than {CONFIGS_MAX} configs")
         yield result
+    yield from refused
 
 
 def _describe(

@@ -10,8 +10,10 @@ from typing import Final
 
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _BROKER_LOGGER: Final = 8
@@ -24,13 +26,16 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """List resources of some types.
 
     Rule: P-130 (KafkaApis.handleListConfigResources).
+    See: X-57.
     """
     body = decode(messages.ListConfigResourcesRequest, request)
     types = {_CLIENT_METRICS}
     if request.api_version >= _TYPES_SINCE:
         types = set(body.resource_types or _TYPES)
     response = messages.ListConfigResourcesResponse()
-    if types <= set(_TYPES):
+    if not is_allowed_on_cluster(context, Operation.DESCRIBE_CONFIGS):
+        response.error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    elif types <= set(_TYPES):
         resource = messages.ListConfigResourcesResponse.ConfigResource
         response.config_resources = [
             resource(resource_name=name, resource_type=resource_type)

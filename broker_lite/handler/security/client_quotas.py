@@ -27,13 +27,16 @@ from broker_lite.control.users.quota_rules import (
     entity_of,
     plan_quotas,
 )
-from broker_lite.errors import BrokerError, InvalidRequest
+from broker_lite.errors import BrokerError, ClusterAuthorizationFailed, ErrorCode, InvalidRequest
+from broker_lite.handler.authorized import check_cluster, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.security.changes_in_turns import write_in_turns
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
+_DENIED: Final = "Cluster authorization failed."
 _PARTS_MAX: Final = 100
 _HOST_LETTERS_MAX: Final = 255
 HOSTS_MAX: Final = 100
@@ -43,10 +46,14 @@ HOSTS_MAX: Final = 100
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Answer the quotas of some entities.
 
-    See: P-161.
+    See: P-161, X-59.
     """
     body = decode(messages.DescribeClientQuotasRequest, request)
     types = messages.DescribeClientQuotasResponse
+    if not is_allowed_on_cluster(context, Operation.DESCRIBE_CONFIGS):
+        denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        response = types(error_code=denied, error_message=_DENIED, entries=None)
+        return encode(types, response, request)
     quotas = context.cluster.client_quotas
     components = [
         FilterComponent(one.entity_type, one.match_type, one.match)
@@ -76,10 +83,26 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Set and remove quotas.
 
-    See: P-160.
+    See: P-160, X-60.
     """
     body = decode(messages.AlterClientQuotasRequest, request)
     types = messages.AlterClientQuotasResponse
+    try:
+        check_cluster(context, Operation.ALTER_CONFIGS)
+    except ClusterAuthorizationFailed as error:
+        response = types(
+            entries=[
+                types.EntryData(
+                    entity=[
+                        types.EntityData(entity_type=one.entity_type, entity_name=one.entity_name)
+                        for one in entry.entity
+                    ],
+                    **code_and_message(error),
+                )
+                async for entry in in_turns(body.entries)
+            ]
+        )
+        return encode(types, response, request)
     addresses = await _addresses(body.entries)
     planned: dict[Entity, Mapping[str, float | None]] = {}
     outcomes: dict[Entity, BrokerError | None] = {}

@@ -16,11 +16,13 @@ from broker_lite.control.users.credential_rules import (
     ScramCredential,
     Upsertion,
 )
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import ClusterAuthorizationFailed, ErrorCode
+from broker_lite.handler.authorized import check_cluster, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
-from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.security.changes_in_turns import write_in_turns
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 
@@ -28,9 +30,12 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Answer for which mechanisms users have credentials.
 
     Rule: P-165.
+    See: X-59.
     """
     body = decode(messages.DescribeUserScramCredentialsRequest, request)
     types = messages.DescribeUserScramCredentialsResponse
+    if not is_allowed_on_cluster(context, Operation.DESCRIBE):
+        return encode(types, _denied(body), request)
     credentials = context.cluster.scram_credentials
     by_user: dict[str, list[tuple[int, int]]] = {}
     for (name, mechanism), credential in credentials.items():
@@ -59,13 +64,41 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     return encode(types, types(error_message="", results=results), request)
 
 
+def _denied(
+    body: messages.DescribeUserScramCredentialsRequest,
+) -> messages.DescribeUserScramCredentialsResponse:
+    """Refuse to describe credentials.
+
+    Raises:
+        CloseConnection: the request asks for all users; Kafka fails on that, too.
+
+    See: X-59 (DescribeUserScramCredentialsRequest.getErrorResponse).
+    """
+    if body.users is None:
+        raise CloseConnection("credentials of all users are asked for without the right to them")
+    types = messages.DescribeUserScramCredentialsResponse
+    code, text = ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
+    results = [
+        types.DescribeUserScramCredentialsResult(error_code=code, error_message=text)
+        for _ in body.users
+    ]
+    return types(error_code=code, error_message=text, results=results)
+
+
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Add, replace and delete credentials.
 
-    See: P-164.
+    See: P-164, X-60.
     """
     body = decode(messages.AlterUserScramCredentialsRequest, request)
     types = messages.AlterUserScramCredentialsResponse
+    try:
+        check_cluster(context, Operation.ALTER)
+    except ClusterAuthorizationFailed as error:
+        names = {one.name: None for some in (body.deletions, body.upsertions) for one in some}
+        told = code_and_message(error)
+        refused = [types.AlterUserScramCredentialsResult(user=name, **told) for name in names]
+        return encode(types, types(results=refused), request)
     plan = CredentialPlan(context.cluster.scram_credentials)
     async for one in in_turns(body.deletions):
         plan.add((one.name, one.mechanism))

@@ -18,12 +18,15 @@ from broker_lite.errors import (
     BrokerError,
     InvalidRequest,
     KafkaStorageError,
+    TopicAuthorizationFailed,
     UnknownServerError,
 )
+from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 Outcome = tuple[str, BrokerError | None]
@@ -33,7 +36,7 @@ Outcome = tuple[str, BrokerError | None]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Add partitions to topics; for validate_only, only answer whether that is possible.
 
-    See: P-106, P-111.
+    See: P-106, P-111, X-56.
     """
     body = decode(messages.CreatePartitionsRequest, request)
     cluster = context.cluster
@@ -45,11 +48,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     async for name, count in in_turns(counts.items()):
         if count > 1:
             outcomes.append((name, twice))
+    denied = frozenset[str]()
+    if context.authorizer is not None:
+        denied = await _denied(context, counts)
+        outcomes += [(name, TopicAuthorizationFailed()) for name in counts if name in denied]
     room = PARTITIONS_PER_REQUEST_MAX
     starts = range(0, len(body.topics), TOPICS_AT_A_TIME)
     async for start in in_turns(starts, at_least=1):
         some = body.topics[start : start + TOPICS_AT_A_TIME]
-        once = [entry for entry in some if counts[entry.name] == 1]
+        once = [entry for entry in some if counts[entry.name] == 1 and entry.name not in denied]
         refused, planned = _plan(cluster, once, room)
         room -= sum(len(plan.placements) for plan in planned)
         error = None if body.validate_only else await _grow(cluster, planned)
@@ -58,6 +65,20 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     results = lazily(len(outcomes), (_result(name, error) for name, error in outcomes))
     response = messages.CreatePartitionsResponse(results=results)
     return encode(messages.CreatePartitionsResponse, response, request)
+
+
+async def _denied(context: HandlerContext, counts: Counter[str]) -> frozenset[str]:
+    """Return the topics that are named once and that the client may not change.
+
+    See: X-56.
+    """
+    return frozenset(
+        [
+            name
+            async for name, count in in_turns(counts.items())
+            if count == 1 and not is_allowed(context, Operation.ALTER, ResourceType.TOPIC, name)
+        ]
+    )
 
 
 def _plan(

@@ -12,9 +12,9 @@ Not done: timeout_ms, because the answer waits for nothing; quotas on changes (K
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from anyio.lowlevel import checkpoint
 
@@ -26,10 +26,18 @@ from broker_lite.control.topics.topic_rules import (
     TopicPlan,
     check_partition_total,
 )
-from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    InvalidRequest,
+    KafkaStorageError,
+    TopicAuthorizationFailed,
+)
+from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.settings.configs.describe import describe_topic
 from broker_lite.wire import messages
 
@@ -50,23 +58,60 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.CreateTopicsRequest, request)
     cluster = context.cluster
     counts: Counter[str] = Counter()
-    partition_count = 0
     async for entry in in_turns(body.topics):
         counts[entry.name] += 1
-        partition_count += max(_partition_count(cluster, entry), 0)
+    rights = _NO_LIMITS if context.authorizer is None else await _rights(context, counts)
+    partition_count = 0
+    async for entry in in_turns(body.topics):
+        if entry.name not in rights.denied:
+            partition_count += max(_partition_count(cluster, entry), 0)
     try:
         check_partition_total([partition_count])
     except BrokerError as error:
         refused = error.with_traceback(None)
         results = lazily(len(counts), (_failed(name, refused) for name in counts))
     else:
-        results = await _results(cluster, body, counts)
+        results = await _results(cluster, body, counts, rights)
     response = messages.CreateTopicsResponse(topics=results)
     return await encode_long(messages.CreateTopicsResponse, response, request)
 
 
+class _Rights(NamedTuple):
+    """What the client may not do with the topics of the request.
+
+    Attributes:
+        denied: names of topics that it may not create.
+        hidden: names of topics whose configs it may not see.
+    """
+
+    denied: Collection[str]
+    hidden: Collection[str]
+
+
+_NO_LIMITS: Final = _Rights((), ())
+
+
+async def _rights(context: HandlerContext, counts: Counter[str]) -> _Rights:
+    """Ask what the client may do; a name that comes twice is refused before its rights count.
+
+    Rule: X-55 (ControllerApis.createTopics).
+    """
+    may_create_all = is_allowed_on_cluster(context, Operation.CREATE)
+    denied, hidden = set[str](), set[str]()
+    async for name, count in in_turns(counts.items()):
+        if count > 1:
+            continue
+        if not may_create_all and not is_allowed(
+            context, Operation.CREATE, ResourceType.TOPIC, name
+        ):
+            denied.add(name)
+        elif not is_allowed(context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
+            hidden.add(name)
+    return _Rights(denied, hidden)
+
+
 async def _results(
-    cluster: Cluster, body: messages.CreateTopicsRequest, counts: Counter[str]
+    cluster: Cluster, body: messages.CreateTopicsRequest, counts: Counter[str], rights: _Rights
 ) -> "list[messages.CreateTopicsResponse.CreatableTopicResult]":
     """Create the topics that can be created, or only check them; return the results of all."""
     failed: list[tuple[str, BrokerError]] = []
@@ -76,7 +121,7 @@ async def _results(
         return max(_partition_count(cluster, entry), 0)
 
     async for entries in in_turns(some_at_a_time(body.topics, count_of), at_least=1):
-        refused, plans = _plan(cluster, entries, counts)
+        refused, plans = _plan(cluster, entries, counts, rights.denied)
         failed += refused
         if body.validate_only:
             made += [(plan, cluster.make_id()) for plan in plans]
@@ -84,7 +129,12 @@ async def _results(
             await _create(cluster, plans, made, failed)
     results = chain(
         (_failed(name, error) for name, error in failed),
-        (_created(cluster, plan, topic_id) for plan, topic_id in made),
+        (
+            _hidden(plan, topic_id)
+            if plan.name in rights.hidden
+            else _created(cluster, plan, topic_id)
+            for plan, topic_id in made
+        ),
     )
     return lazily(len(failed) + len(made), results)
 
@@ -111,7 +161,7 @@ def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator
 
 
 def _plan(
-    cluster: Cluster, entries: Sequence[Any], counts: Counter[str]
+    cluster: Cluster, entries: Sequence[Any], counts: Counter[str], denied: Collection[str]
 ) -> tuple[list[tuple[str, BrokerError]], list[TopicPlan]]:
     """Return the topics that cannot be created with the reasons, and the plans of the others.
 
@@ -119,6 +169,7 @@ def _plan(
         cluster: the cluster in which they are to be created.
         entries: some topics of a request.
         counts: how often each name is in the request; 0 once that name has a result.
+        denied: names of topics that the client may not create.
     """
     refused: list[tuple[str, BrokerError]] = []
     plans: list[TopicPlan] = []
@@ -129,6 +180,8 @@ def _plan(
             if counts[entry.name] > 1:
                 counts[entry.name] = 0  # one result for all of that name
                 raise InvalidRequest("Duplicate topic name.")
+            if entry.name in denied:
+                raise TopicAuthorizationFailed("Authorization failed.")
             plans.append(cluster.plan_topic(_new_topic(entry)))
         except BrokerError as error:
             refused.append((entry.name, error.with_traceback(None)))
@@ -185,6 +238,22 @@ async def make_logs(cluster: Cluster, topic: Topic, start: int) -> None:
 def _failed(name: str, error: BrokerError) -> "messages.CreateTopicsResponse.CreatableTopicResult":
     return messages.CreateTopicsResponse.CreatableTopicResult(
         name=name, configs=[], **code_and_message(error)
+    )
+
+
+def _hidden(
+    plan: TopicPlan, topic_id: bytes
+) -> "messages.CreateTopicsResponse.CreatableTopicResult":
+    """Return the result for a new topic whose configs the client may not see.
+
+    See: X-55.
+    """
+    return messages.CreateTopicsResponse.CreatableTopicResult(
+        name=plan.name,
+        error_message=None,
+        topic_id=topic_id,
+        topic_config_error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        configs=[],
     )
 
 

@@ -19,14 +19,17 @@ from broker_lite.errors import (
     BrokerError,
     InvalidRequest,
     KafkaStorageError,
+    TopicAuthorizationFailed,
     TopicDeletionDisabled,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
+from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.create_topics import some_at_a_time
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import ZERO_UUID, messages
 
 _TOPIC_IDS_SINCE: Final = 6
@@ -51,7 +54,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     async for one in in_turns(_named(body, request.api_version)):
         asked[one] += 1
     if context.cluster.settings.delete_topic_enable:
-        outcomes = await _delete(context.cluster, asked)
+        outcomes = await _delete(context, asked)
     else:
         is_told = request.api_version >= _DELETION_DISABLED_SINCE
         text = "Topic deletion is disabled."
@@ -68,11 +71,12 @@ def _named(body: messages.DeleteTopicsRequest, version: int) -> Iterator[Named]:
     return ((name, ZERO_UUID) for name in body.topic_names)
 
 
-async def _delete(cluster: Cluster, asked: Counter[Named]) -> list[Outcome]:
+async def _delete(context: HandlerContext, asked: Counter[Named]) -> list[Outcome]:
+    cluster = context.cluster
     ids = {topic_id async for name, topic_id in in_turns(asked) if name is None}
     outcomes: list[Outcome] = []
     found: list[Topic] = []
-    async for name, topic_id, outcome in in_turns(_resolve(cluster, asked, ids)):
+    async for name, topic_id, outcome in in_turns(_resolve(context, asked, ids)):
         if isinstance(outcome, Topic):
             found.append(outcome)
         else:
@@ -97,17 +101,24 @@ def _deleted(cluster: Cluster, topics: Sequence[Topic]) -> Iterator[Outcome]:
 
 
 def _resolve(
-    cluster: Cluster, counts: Counter[Named], ids: set[bytes]
+    context: HandlerContext, counts: Counter[Named], ids: set[bytes]
 ) -> Iterator[tuple[str | None, bytes, Topic | BrokerError]]:
     """Yield each topic of the request once, with the topic or the error why it is not deleted.
 
     Args:
-        cluster: the cluster with the topics.
+        context: the client, and the cluster with the topics.
         counts: how often each name and id is in the request.
         ids: the ids in the request that come without a name.
 
-    Rule: P-109 (ControllerApis.deleteTopics).
+    Rule: P-109, X-56 (ControllerApis.deleteTopics).
     """
+    cluster = context.cluster
+    may_delete_all = is_allowed_on_cluster(context, Operation.DELETE)
+    denied = TopicAuthorizationFailed("Topic authorization failed.")
+
+    def may(operation: Operation, of: str) -> bool:
+        return may_delete_all or is_allowed(context, operation, ResourceType.TOPIC, of)
+
     for one, count in counts.items():
         name, topic_id = one
         if (name is None) == (topic_id == ZERO_UUID):
@@ -117,12 +128,20 @@ def _resolve(
             yield name, topic_id, InvalidRequest(f"Duplicate topic {what}.")
         elif name is None:
             topic = cluster.topics_by_id.get(topic_id)
+            if topic is not None and not may(Operation.DELETE, topic.name):
+                is_told = may(Operation.DESCRIBE, topic.name)
+                yield topic.name if is_told else None, topic_id, denied
+                continue
             is_named_too = topic is not None and (topic.name, ZERO_UUID) in counts
             if not is_named_too:
                 text = "This server does not host this topic ID."
                 yield name, topic_id, topic or UnknownTopicId(text)
-        else:
+        elif may(Operation.DESCRIBE, name) and (
+            name not in cluster.topics or may(Operation.DELETE, name)
+        ):
             yield _by_name(cluster, name, ids)
+        else:
+            yield name, ZERO_UUID, denied
 
 
 def _ambiguous(name: str | None) -> InvalidRequest:

@@ -8,17 +8,20 @@ has one data directory.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.authorized import TOPIC_OPERATIONS
+from broker_lite.handler.authorized import authorized_operations, is_allowed
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, sorted_in_turns
 from broker_lite.handler.topics.placed import Placed, Places
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
+
+_Topic: TypeAlias = "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic"
 
 _LIKE_METADATA: Final = 13
 """The version of Metadata that lists replicas as this API does."""
@@ -40,10 +43,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     if is_lost or (cursor is not None and cursor.partition_index < 0):
         return encode(messages.DescribeTopicPartitionsResponse, _refusal(body), request)
     limit = min(context.settings.max_request_partition_size_limit, body.response_partition_limit)
-    page = _Page(context, max(limit, 1))
+    page = _Page(context, max(limit, 1), tells_denied=bool(body.topics))
     first_index = cursor.partition_index if cursor is not None else 0
     async for name in in_turns(await sorted_in_turns(names, names.__getitem__)):
         page.add(name, first_index if cursor is not None and name == start else 0)
+    page.response.topics += page.denied
     return encode(messages.DescribeTopicPartitionsResponse, page.response, request)
 
 
@@ -65,11 +69,18 @@ def _refusal(
 class _Page:
     """A response that is being filled; once it is full, add() only sets the cursor.
 
+    Attributes:
+        denied: entries of the topics that the client may not describe, which come last.
+
+    See: X-49.
     Rule: P-93 (KRaftMetadataCache.describeTopicResponse).
     """
 
-    def __init__(self, context: HandlerContext, limit: int) -> None:
+    def __init__(self, context: HandlerContext, limit: int, *, tells_denied: bool) -> None:
         self.response = messages.DescribeTopicPartitionsResponse()
+        self.denied: list[_Topic] = []
+        self._context = context
+        self._tells_denied = tells_denied
         self._view = context.metadata
         self._places = Places(context, _LIKE_METADATA)
         self._remaining = limit
@@ -78,19 +89,26 @@ class _Page:
         """Add a topic from one of its partitions on, as far as the limit allows."""
         if self.response.next_cursor is not None:
             return
+        if not is_allowed(self._context, Operation.DESCRIBE, ResourceType.TOPIC, name):
+            if self._tells_denied:
+                self.denied.append(_denied(name))
+            return
         if self._remaining == 0:
             self._continue_at(name, 0)
             return
         topic = self._view.topics.get(name)
         if topic is None:
-            self.response.topics.append(_unknown(name))
+            self.response.topics.append(_unknown(name, self._operations(name)))
             return
         end = min(first_index + self._remaining, topic.partition_count)
         indexes = range(first_index, end)
-        self.response.topics.append(_describe(topic, indexes, self._places))
+        self.response.topics.append(_describe(topic, indexes, self._places, self._operations(name)))
         self._remaining -= len(indexes)
         if end < topic.partition_count:
             self._continue_at(name, end)
+
+    def _operations(self, name: str) -> int:
+        return authorized_operations(self._context, ResourceType.TOPIC, name)
 
     def _continue_at(self, name: str, index: int) -> None:
         self.response.next_cursor = messages.DescribeTopicPartitionsResponse.Cursor(
@@ -98,9 +116,13 @@ class _Page:
         )
 
 
-def _unknown(
-    name: str,
-) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic":
+def _denied(name: str) -> _Topic:
+    return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+        error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), name=name
+    )
+
+
+def _unknown(name: str, operations: int) -> _Topic:
     error = (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if is_legal_topic_name(name)
@@ -110,19 +132,17 @@ def _unknown(
         error_code=int(error),
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
     )
 
 
-def _describe(
-    topic: Topic, indexes: Iterable[int], places: Places
-) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic":
+def _describe(topic: Topic, indexes: Iterable[int], places: Places, operations: int) -> _Topic:
     types = messages.DescribeTopicPartitionsResponse
     return types.DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
         partitions=[
             _partition(index, topic.partitions[index], places.of(topic.partitions[index]))
             for index in indexes

@@ -17,25 +17,41 @@ Tests that need Kafka's answer set `broker.lite.auto.create.answer`.
 Not done: creating Kafka's internal topics on demand, which are made by who keeps state in them.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
 from broker_lite.control.cluster.stale_view import MetadataView
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, if_asked
+from broker_lite.handler.authorized import (
+    NOT_ASKED,
+    authorized_operations,
+    cluster_operations,
+    if_asked,
+)
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.auto_create import create_missing
 from broker_lite.handler.topics.placed import Placed, Places
+from broker_lite.handler.topics.visible import (
+    creatable,
+    visible_ids,
+    visible_names,
+    visible_topics,
+)
+from broker_lite.security.acls.acl import ResourceType
 from broker_lite.settings import DESCRIBED
 from broker_lite.wire import ZERO_UUID, messages
 
 _NULL_IS_ALL_SINCE: Final = 1
 _TOPIC_IDS_SINCE: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
+
+_Operations: TypeAlias = Callable[[str], int]
+"""Returns the authorized operations of a topic, as the answer has them."""
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -53,10 +69,13 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     response = _cluster_part(context)
     if version in _CLUSTER_OPERATIONS_VERSIONS:
         response.cluster_authorized_operations = if_asked(
-            body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
+            body.include_cluster_authorized_operations, cluster_operations(context)
         )
-    operations = if_asked(body.include_topic_authorized_operations, TOPIC_OPERATIONS)
-    if body.allow_auto_topic_creation and context.settings.auto_create_topics_enable:
+    operations = _operations(context, is_asked=body.include_topic_authorized_operations)
+    creates = body.allow_auto_topic_creation and context.settings.auto_create_topics_enable
+    if context.authorizer is not None:
+        await _authorize(context, wanted, creates=creates)
+    if creates:
         created = await create_missing(context.cluster, wanted.names)
         answer = context.settings.broker_lite_auto_create_answer
         if answer != DESCRIBED:
@@ -68,7 +87,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 class _Wanted:
     """The topics that a request asks for, each once; only by id if the request has any id."""
 
-    __slots__ = ("has_null_name", "ids", "is_all", "names", "refused")
+    __slots__ = ("denied", "has_null_name", "ids", "is_all", "names", "refused", "seen")
 
     def __init__(self, *, is_all: bool) -> None:
         self.is_all = is_all
@@ -76,6 +95,9 @@ class _Wanted:
         self.ids: dict[bytes, None] = {}
         self.names: dict[str, None] = {}
         self.refused: Mapping[str, ErrorCode] = {}
+        # with an authorizer: all topics that may be described, and what is denied
+        self.seen: list[Topic] | None = None
+        self.denied: list[tuple[str | None, bytes]] = []
 
     def add(self, entry: "messages.MetadataRequest.MetadataRequestTopic") -> None:
         """Add one entry of the request."""
@@ -105,6 +127,36 @@ async def _wanted(entries: Sequence[Any] | None, version: int) -> _Wanted:
     if wanted.ids:
         wanted.names.clear()
     return wanted
+
+
+def _operations(context: HandlerContext, *, is_asked: bool) -> _Operations:
+    if not is_asked:
+        return lambda _: NOT_ASKED
+    if context.authorizer is None:
+        every = authorized_operations(context, ResourceType.TOPIC, "")
+        return lambda _: every
+    return lambda name: authorized_operations(context, ResourceType.TOPIC, name)
+
+
+async def _authorize(context: HandlerContext, wanted: _Wanted, *, creates: bool) -> None:
+    """Take what the client may not see, or not create, out of what it wants.
+
+    See: X-49, X-63.
+    """
+    if wanted.is_all:
+        wanted.seen = await visible_topics(context, list(context.metadata.topics.values()))
+        return
+    if wanted.ids:
+        seen_ids, denied_ids = await visible_ids(context, wanted.ids)
+        wanted.ids = dict.fromkeys(seen_ids)
+        wanted.denied = [(None, topic_id) for topic_id in denied_ids]
+        return
+    described = await visible_names(context, wanted.names)
+    seen, unmade = described.seen, list[str]()
+    if creates:
+        seen, unmade = await creatable(context, seen)
+    wanted.names = dict.fromkeys(seen)
+    wanted.denied = [(name, ZERO_UUID) for name in (*unmade, *described.denied)]
 
 
 def _refusal(entries: Sequence[Any], error: ErrorCode) -> messages.MetadataResponse:
@@ -142,7 +194,7 @@ def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
 
 
 def _topics(
-    context: HandlerContext, wanted: _Wanted, places: Places, operations: int
+    context: HandlerContext, wanted: _Wanted, places: Places, operations: _Operations
 ) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
     """Return the requested topics; each one is looked up when it is encoded.
 
@@ -150,20 +202,39 @@ def _topics(
     """
     view = context.metadata
     if wanted.is_all:
-        topics = list(view.topics.values())
+        topics = list(view.topics.values()) if wanted.seen is None else wanted.seen
         return lazily(len(topics), (_describe(topic, places, operations) for topic in topics))
     if wanted.ids:
         ids = wanted.ids
-        return lazily(len(ids), (_by_id(view, places, topic_id, operations) for topic_id in ids))
+        answers = (_by_id(view, places, topic_id, operations) for topic_id in ids)
+        return _with_denied(len(ids), answers, wanted, operations)
     names, refused = wanted.names, wanted.refused
-    return lazily(
-        len(names),
-        (_by_name(view, places, name, operations, refused.get(name)) for name in names),
+    answers = (_by_name(view, places, name, operations, refused.get(name)) for name in names)
+    return _with_denied(len(names), answers, wanted, operations)
+
+
+def _with_denied(
+    count: int,
+    answers: "Iterator[messages.MetadataResponse.MetadataResponseTopic]",
+    wanted: _Wanted,
+    operations: _Operations,
+) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
+    if not wanted.denied:
+        return lazily(count, answers)
+    denied = (
+        messages.MetadataResponse.MetadataResponseTopic(
+            error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+            name=name,
+            topic_id=topic_id,
+            topic_authorized_operations=NOT_ASKED if name is None else operations(name),
+        )
+        for name, topic_id in wanted.denied
     )
+    return lazily(count + len(wanted.denied), chain(answers, denied))
 
 
 def _by_id(
-    view: MetadataView, places: Places, topic_id: bytes, operations: int
+    view: MetadataView, places: Places, topic_id: bytes, operations: _Operations
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
     topic = view.topics_by_id.get(topic_id)
     if topic is None:
@@ -174,7 +245,7 @@ def _by_id(
 
 
 def _by_name(
-    view: MetadataView, places: Places, name: str, operations: int, error: ErrorCode | None
+    view: MetadataView, places: Places, name: str, operations: _Operations, error: ErrorCode | None
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
     topic = view.topics.get(name)
     if topic is not None and error is None:
@@ -189,19 +260,19 @@ def _by_name(
         error_code=int(error),
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=operations,
+        topic_authorized_operations=operations(name),
     )
 
 
 def _describe(
-    topic: Topic, places: Places, operations: int
+    topic: Topic, places: Places, operations: _Operations
 ) -> "messages.MetadataResponse.MetadataResponseTopic":
     """Rule: P-82."""
     return messages.MetadataResponse.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        topic_authorized_operations=operations,
+        topic_authorized_operations=operations(topic.name),
         partitions=lazily(
             topic.partition_count,
             (
