@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from broker_lite.wire import EncodeError, messages
+from broker_lite.wire import ZERO_UUID, EncodeError, messages
 from broker_lite.wire.structs import Struct
 from tests.differential.acl_requests import (
     GROUPS,
@@ -103,7 +103,8 @@ def plain(value: Any, names: dict[bytes, str]) -> Any:
         }
         topic_id = getattr(value, "topic_id", None)
         if topic_id is not None:
-            fields["of"] = names.get(bytes(topic_id), bytes(topic_id).hex())
+            zero_or_made_up = "none" if bytes(topic_id) == ZERO_UUID else "a new one"
+            fields["of"] = names.get(bytes(topic_id), zero_or_made_up)
         return fields
     if isinstance(value, list):
         return sorted((plain(one, names) for one in value), key=repr)

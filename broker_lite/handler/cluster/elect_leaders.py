@@ -22,6 +22,7 @@ from broker_lite.wire import messages
 
 PARTITIONS_AT_A_TIME: Final = 256
 """So many elections are one change of the metadata."""
+_ERROR_SINCE: Final = 1
 _ELECTIONS: Final[Mapping[int, Election]] = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 _TEXTS: Final = {
     ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
@@ -55,11 +56,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     try:
         check_cluster(context, Operation.ALTER)
     except ClusterAuthorizationFailed as error:
-        response = _refused(body, _Outcome(error.code, error.message))
+        response = _refused(body, request.api_version, _Outcome(error.code, error.message))
         return encode(types, response, request)
     if election is None and body.topic_partitions != []:
         text = f"Unknown election type {body.election_type}"
-        response = _refused(body, _Outcome(ErrorCode.INVALID_REQUEST, text))
+        response = _refused(body, request.api_version, _Outcome(ErrorCode.INVALID_REQUEST, text))
     elif body.topic_partitions is None:
         response = types(
             replica_election_results=[
@@ -81,12 +82,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 def _refused(
-    body: messages.ElectLeadersRequest, outcome: _Outcome
+    body: messages.ElectLeadersRequest, version: int, outcome: _Outcome
 ) -> messages.ElectLeadersResponse:
     """Refuse the whole request."""
     types = messages.ElectLeadersResponse
     return types(
-        error_code=outcome.code,
+        error_code=outcome.code if version >= _ERROR_SINCE else ErrorCode.NONE,
         replica_election_results=[
             types.ReplicaElectionResult(
                 topic=asked.topic,

@@ -3,6 +3,9 @@
 They are kept in the metadata log, as in Kafka (KIP-554). Clients of SASL listeners log in with
 them.
 
+A difference to Kafka: a client that asks for the credentials of all users (null) without the right
+to DESCRIBE the cluster loses its connection. Kafka never answers it.
+
 Not done: delegation tokens, with which clients could log in instead.
 """
 
@@ -70,7 +73,7 @@ def _denied(
     """Refuse to describe credentials.
 
     Raises:
-        CloseConnection: the request asks for all users; Kafka fails on that, too.
+        CloseConnection: the request asks for all users; Kafka fails on that, and never answers.
 
     See: X-59 (DescribeUserScramCredentialsRequest.getErrorResponse).
     """

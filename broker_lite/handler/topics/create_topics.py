@@ -37,6 +37,7 @@ from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
+from broker_lite.log.files.names import METADATA_TOPIC
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.settings.configs.describe import describe_topic
 from broker_lite.wire import messages
@@ -99,7 +100,7 @@ async def _rights(context: HandlerContext, counts: Counter[str]) -> _Rights:
     may_create_all = is_allowed_on_cluster(context, Operation.CREATE)
     denied, hidden = set[str](), set[str]()
     async for name, count in in_turns(counts.items()):
-        if count > 1:
+        if count > 1 or name == METADATA_TOPIC:  # refused for another reason
             continue
         if not may_create_all and not is_allowed(
             context, Operation.CREATE, ResourceType.TOPIC, name
