@@ -107,8 +107,20 @@ def plain(value: Any, names: dict[bytes, str]) -> Any:
             fields["of"] = names.get(bytes(topic_id), zero_or_made_up)
         return fields
     if isinstance(value, list):
-        return sorted((plain(one, names) for one in value), key=repr)
+        return sorted(_grouped([plain(one, names) for one in value]), key=repr)
     return value
+
+
+def _grouped(items: list[Any]) -> list[Any]:
+    """Join the entries of a topic that comes twice: the order of partitions is free in a Fetch."""
+    groups: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if not isinstance(item, dict) or not isinstance(item.get("partitions"), list):
+            return items
+        key = repr({name: value for name, value in item.items() if name != "partitions"})
+        known = groups.setdefault(key, {**item, "partitions": []})
+        known["partitions"] = sorted([*known["partitions"], *item["partitions"]], key=repr)
+    return [*groups.values()]
 
 
 class World:

@@ -207,17 +207,16 @@ def _topics(
     if wanted.ids:
         ids = wanted.ids
         answers = (_by_id(view, places, topic_id, operations) for topic_id in ids)
-        return _with_denied(len(ids), answers, wanted, operations)
+        return _with_denied(len(ids), answers, wanted)
     names, refused = wanted.names, wanted.refused
     answers = (_by_name(view, places, name, operations, refused.get(name)) for name in names)
-    return _with_denied(len(names), answers, wanted, operations)
+    return _with_denied(len(names), answers, wanted)
 
 
 def _with_denied(
     count: int,
     answers: "Iterator[messages.MetadataResponse.MetadataResponseTopic]",
     wanted: _Wanted,
-    operations: _Operations,
 ) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
     if not wanted.denied:
         return lazily(count, answers)
@@ -226,7 +225,6 @@ def _with_denied(
             error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
             name=name,
             topic_id=topic_id,
-            topic_authorized_operations=NOT_ASKED if name is None else operations(name),
         )
         for name, topic_id in wanted.denied
     )
