@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from broker_lite.commands.console.formatters import PACKAGE
+from broker_lite.testing import Broker
 from tests.support.command_line import CommandLine, command
 from tests.support.reference_kafka import run_tool
 
@@ -17,6 +18,10 @@ __all__ = ["command"]
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.usefixtures("java")]
 TIMEOUT_S = 30
 TOOLS = "org.apache.kafka.tools"
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 EPOCH = re.compile(r"(?<=Epoch: )\d+")
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\d .* ERROR .*\n", re.MULTILINE)
 """What Kafka's client logs between what its tool prints."""
@@ -141,6 +146,34 @@ def test_acls_without_an_authorizer(command: CommandLine, either: str) -> None:
         summary, line = str(failure.value).splitlines()[:2]
         assert summary == f"{TOOLS}.AclCommand exited with 1:"
         assert command.fails("kafka", "acls", *asked) == f"1: {line}"
+
+
+def test_acls(command: CommandLine) -> None:
+    """Two brokers with an authorizer: one for Kafka's tool, one for ours."""
+    add = ("--add", "--force")
+    to_alice = ("--allow-principal", "User:alice")
+    with Broker(AUTHORIZER) as their_broker, Broker(AUTHORIZER) as our_broker:
+        for arguments in (
+            ("--list",),
+            (*add, *to_alice, "--producer", "--topic", "orders"),
+            (*add, "--allow-principal", "User:*", "--consumer", "--group", "g", "--topic", "*"),
+            (
+                *(*add, "--deny-principal", "User:bob", "--deny-host", "10.0.0.1"),
+                *("--operation", "Read", "--topic", "o", "--resource-pattern-type", "prefixed"),
+            ),
+            ("--list", "--topic", "orders", "--resource-pattern-type", "match"),
+            ("--list", "--principal", "User:alice"),
+            ("--remove", "--topic", "o", "--resource-pattern-type", "prefixed", "--force"),
+            ("--list",),
+        ):
+            theirs = run_tool(
+                f"{TOOLS}.AclCommand", "--bootstrap-server", their_broker.bootstrap, *arguments
+            )
+            ours = command.ok(
+                "kafka", "acls", "--bootstrap-server", our_broker.bootstrap, *arguments
+            )
+            # rules and resources are in the order of a hash
+            assert sorted(ours.splitlines()) == sorted(theirs.splitlines())
 
 
 def test_reassign_partitions(

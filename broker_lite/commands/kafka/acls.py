@@ -1,7 +1,7 @@
 """`kafka-acls`: list, add and remove ACLs.
 
-Flags and output are those of kafka-acls.sh. broker-lite has no authorizer, so it refuses all of
-these requests, as a Kafka without authorizer does.
+Flags and output are those of kafka-acls.sh. A broker without an authorizer refuses all of these
+requests, as a Kafka without one does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`broker-lite log export`: make a data directory that a Kafka can start from.
 
-It has meta.properties, a metadata log with the topics, their ids and configs, and the partitions
-with rebuilt indexes and snapshots. The broker may run meanwhile; then the partitions are copied at
-different moments.
+It has meta.properties, a metadata log with the topics, their ids and configs and with all ACLs, and
+the partitions with rebuilt indexes and snapshots. The broker may run meanwhile; then the partitions
+are copied at different moments.
 
 See: S-96.
 """

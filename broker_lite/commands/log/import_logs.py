@@ -74,7 +74,12 @@ def transfer(
         data_dir, node_id=node_id, cluster_id=cluster_id, may_cut=may_cut, now_ms=Clock().now_ms()
     )
     with into, ProgressBar(title, total_bytes) as bar:
-        copied = into.take(sources.topics, bar, next_producer_id=sources.next_producer_id)
+        copied = into.take(
+            sources.topics,
+            bar,
+            next_producer_id=sources.next_producer_id,
+            acls=sources.acls,
+        )
     _tell(copied, total_bytes)
 
 

@@ -28,6 +28,7 @@ from broker_lite.log.files.names import (
     parse_partition_directory,
     parse_segment_file,
 )
+from broker_lite.security.acls.acl import Acl
 
 
 class Sources(NamedTuple):
@@ -36,11 +37,13 @@ class Sources(NamedTuple):
     Attributes:
         meta: the meta.properties of the first directory that has one.
         next_producer_id: from the metadata log, 0 without one.
+        acls: from the metadata logs, with their ids.
     """
 
     topics: tuple[SourceTopic, ...]
     meta: MetaProperties | None
     next_producer_id: int
+    acls: Mapping[Acl, bytes]
 
 
 class _Found(NamedTuple):
@@ -80,7 +83,9 @@ def find_sources(paths: Iterable[Path], wanted: Callable[[str], bool]) -> Source
     if not found:
         raise SettingsError(f"{', '.join(map(str, paths))}: no partition was found")
     topics = tuple(_topic(name, found[name], images) for name in sorted(found))
-    return Sources(topics, meta, max((image.next_producer_id for image in images), default=0))
+    next_producer_id = max((image.next_producer_id for image in images), default=0)
+    acls = {acl: acl_id for image in images for acl, acl_id in image.acls.ids.items()}
+    return Sources(topics, meta, next_producer_id, acls)
 
 
 def _partitions(directory: Path) -> Iterator[_Found]:

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from broker_lite.commands.log.copies import Copied, Copier, SourceTopic, close_durably, read_offsets
@@ -21,6 +22,7 @@ from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.control.cluster.eligible_replicas import safety_configs
 from broker_lite.control.cluster.features import initial_features
 from broker_lite.control.cluster.metadata_changes import (
+    acl_creation,
     config_changes,
     creation,
     producer_ids,
@@ -52,6 +54,7 @@ from broker_lite.log.files.checkpoints import (
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.names import METADATA_TOPIC, partition_directory
 from broker_lite.log.recovery.loading import LoadRequest, load_log
+from broker_lite.security.acls.acl import Acl
 from broker_lite.settings import Settings
 
 _STAGING: Final = ".import-"
@@ -95,7 +98,12 @@ class Transfer:
         self._lock.release()
 
     def take(
-        self, topics: Sequence[SourceTopic], bar: ProgressBar, *, next_producer_id: int = 0
+        self,
+        topics: Sequence[SourceTopic],
+        bar: ProgressBar,
+        *,
+        next_producer_id: int = 0,
+        acls: Mapping[Acl, bytes] = MappingProxyType({}),
     ) -> dict[str, list[Copied]]:
         """Copy topics and register them in the metadata log.
 
@@ -103,6 +111,7 @@ class Transfer:
             topics: none of them may exist in the directory.
             bar: shows the progress.
             next_producer_id: above all known producer ids of the topics.
+            acls: with their ids; those that the directory has already are not added again.
 
         Returns:
             The copied partitions, by topic.
@@ -119,11 +128,14 @@ class Transfer:
         copied = {topic.name: copier.copy(topic, bar) for topic in topics}
         ends = [one.producer_id_end for of_topic in copied.values() for one in of_topic]
         next_producer_id = max(next_producer_id, *ends, 0)
+        added = [
+            acl_creation(acl_id, acl) for acl, acl_id in acls.items() if acl not in image.acls.ids
+        ]
         was_clean = take_clean_mark(self._data_dir)
         try:
             self._put_in_place(topics, copied)
             self._note_offsets(copied)
-            self._make_known(image, topics, copied, next_producer_id, is_clean=was_clean)
+            self._make_known(image, topics, copied, next_producer_id, added, is_clean=was_clean)
         except BaseException:
             self._take_back(copied)
             raise
@@ -183,6 +195,7 @@ class Transfer:
         topics: Sequence[SourceTopic],
         copied: Mapping[str, Sequence[Copied]],
         next_producer_id: int,
+        added: Sequence[MetadataRecord],
         *,
         is_clean: bool,
     ) -> None:
@@ -216,6 +229,7 @@ class Transfer:
             end = -(-next_producer_id // PRODUCER_ID_BLOCK) * PRODUCER_ID_BLOCK
             epoch = image.broker_epoch(self._meta.node_id)
             records.append(producer_ids(self._meta.node_id, epoch, end))
+        records += added
         self._is_known = True
         metadata_log.append(records, now_ms=self._now_ms)
         close_durably(log)

@@ -119,8 +119,8 @@ NETWORK_SETTINGS: Final = (
         "authorizer.class.name",
         ConfigType.STRING,
         "",
-        "org.apache.kafka.metadata.authorizer.StandardAuthorizer lets clients do only what ACLs "
-        "allow; empty lets everybody do everything.",
+        "What decides about rights: org.apache.kafka.metadata.authorizer.StandardAuthorizer goes "
+        "by ACLs. If it is empty, everybody may do everything.",
     ),
     Setting(
         "socket.request.max.bytes",

@@ -14,11 +14,14 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.metadata_changes import acl_creation
 from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.log.files.names import partition_directory
+from broker_lite.security.acls.acl import Operation
 from broker_lite.settings import Settings
 from tests.log.logs import NOW_MS, append, end_transaction
 from tests.pipeline.support import legacy_message
+from tests.support.acls import acl
 from tests.support.command_line import CommandLine
 from tests.support.disk import Disk, disk
 from tests.support.packed_files import unpack
@@ -86,6 +89,22 @@ def test_s97_a_whole_directory_comes_with_all_that_is_known_of_it(
     aborted = list((target / "orders-0").glob("*.txnindex"))
     assert [path.stat().st_size for path in aborted] == [34]
     assert log.ok("verify", "--deep", str(target)).startswith("sound")
+
+
+def test_s96_acls_come_with_it_once(log: CommandLine, source: Path, tmp_path: Path) -> None:
+    read, write = acl(Operation.READ), acl(Operation.WRITE, name="empty")
+    cluster = opened(source)
+    cluster.write([acl_creation(b"a" * 16, read), acl_creation(b"b" * 16, write)])
+    cluster.close()
+    target, again = tmp_path / "target", str(tmp_path / "again")
+    log.ok("export", str(source), str(target))
+    log.ok("import", str(source), "--data-dir", again, "--topics", "orders")
+    log.ok("import", str(source), "--data-dir", again, "--topics", "empty")
+    for directory in (target, tmp_path / "again"):
+        exported = opened(directory)
+        assert dict(exported.acls.ids) == {read: b"a" * 16, write: b"b" * 16}
+        assert len(exported.acls.by_id) == 2
+        exported.close()
 
 
 def test_s75_partitions_without_metadata_bring_their_ids(

@@ -7,6 +7,7 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.metadata_changes import acl_creation, acl_removal
 from broker_lite.control.metadata import metadata_records as kinds
 from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.metadata_log import MetadataLog
@@ -20,8 +21,10 @@ from broker_lite.log.log import Log
 from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
+from broker_lite.security.acls.acl import Operation
 from broker_lite.settings import Given, Settings
 from tests.control.metadata_files import stored
+from tests.support.acls import acl
 from tests.support.reference_kafka import run_tool
 from tests.support.toolchain import require
 
@@ -128,6 +131,7 @@ def test_kafkas_dump_tool_reads_it(tmp_path: Path) -> None:
     cluster.register(1, [Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
     cluster.create_topic("t")
     cluster.alter_configs([(2, "t", {"retention.ms": "5"})])
+    cluster.write([acl_creation(b"i" * 16, acl(Operation.READ)), acl_removal(b"i" * 16)])
     cluster.next_producer_id()
     cluster.delete_topics([cluster.topics["t"]])
     cluster.close()
@@ -146,6 +150,9 @@ def test_kafkas_dump_tool_reads_it(tmp_path: Path) -> None:
         "CONFIG_RECORD",
         "PRODUCER_IDS_RECORD",
         "REMOVE_TOPIC_RECORD",
+        '"ACCESS_CONTROL_ENTRY_RECORD"',
+        "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
+        '"principal":"User:alice"',
     ):
         assert kind in text
     assert "isvalid: false" not in text

@@ -98,6 +98,8 @@ def test_an_older_directory_gets_the_records_of_its_level(
         ),
         make(kinds.FEATURE_LEVEL, name="group.version", feature_level=1),
         make(kinds.CLIENT_QUOTA, key="producer_byte_rate", value=0.5),
+        make(kinds.ACCESS_CONTROL_ENTRY, id=b"i" * 16, resource_type=2, resource_name="t"),
+        make(kinds.REMOVE_ACCESS_CONTROL_ENTRY, id=b"i" * 16),
         make(kinds.USER_SCRAM_CREDENTIAL, name="u", mechanism=1, iterations=4096),
         make(kinds.REMOVE_USER_SCRAM_CREDENTIAL, name="u", mechanism=2),
         make(kinds.REGISTER_BROKER, broker_id=1, incarnation_id=b"j" * 16, broker_epoch=7),
@@ -153,6 +155,8 @@ def test_eligible_leaders_are_written_from_the_level_on_that_has_them() -> None:
         kinds.CLIENT_QUOTA,
         kinds.PRODUCER_IDS,
         kinds.BROKER_REGISTRATION_CHANGE,
+        kinds.ACCESS_CONTROL_ENTRY,
+        kinds.REMOVE_ACCESS_CONTROL_ENTRY,
         kinds.REMOVE_USER_SCRAM_CREDENTIAL,
     ],
 )
