@@ -16,7 +16,6 @@ from broker_lite.errors.exceptions import (
     BrokerError,
     BrokerIdNotRegistered,
     ClientError,
-    ClusterAuthorizationFailed,
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     CorruptMessage,
@@ -25,7 +24,6 @@ from broker_lite.errors.exceptions import (
     FencedInstanceId,
     FencedLeaderEpoch,
     FencedMemberEpoch,
-    GroupAuthorizationFailed,
     GroupIdNotFound,
     GroupMaxSizeReached,
     IllegalGeneration,
@@ -56,11 +54,9 @@ from broker_lite.errors.exceptions import (
     PolicyViolation,
     RecordListTooLarge,
     ResourceNotFound,
-    SecurityDisabled,
     SettingsError,
     TooManyRecords,
     TopicAlreadyExists,
-    TopicAuthorizationFailed,
     TopicDeletionDisabled,
     TransactionalIdAuthorizationFailed,
     TransactionCoordinatorFenced,
@@ -76,6 +72,12 @@ from broker_lite.errors.exceptions import (
     UnsupportedForMessageFormat,
     UnsupportedSaslMechanism,
     UnsupportedVersion,
+)
+from broker_lite.errors.rights import (
+    ClusterAuthorizationFailed,
+    GroupAuthorizationFailed,
+    SecurityDisabled,
+    TopicAuthorizationFailed,
 )
 from broker_lite.errors.why import Why
 

@@ -163,24 +163,6 @@ class UnknownMemberId(BrokerError):
     code = ErrorCode.UNKNOWN_MEMBER_ID
 
 
-class TopicAuthorizationFailed(BrokerError):
-    """The client may not do this with the topic (29)."""
-
-    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-
-
-class GroupAuthorizationFailed(BrokerError):
-    """The client may not do this with the group (30)."""
-
-    code = ErrorCode.GROUP_AUTHORIZATION_FAILED
-
-
-class ClusterAuthorizationFailed(BrokerError):
-    """The client may not do this with the cluster (31)."""
-
-    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-
-
 class InvalidTimestamp(BrokerError):
     """Record timestamp not acceptable (32)."""
 
@@ -281,12 +263,6 @@ class TransactionalIdAuthorizationFailed(BrokerError):
     """No right to the transactional id, or a batch in a request without one (53)."""
 
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-
-
-class SecurityDisabled(BrokerError):
-    """There is no authorizer (54)."""
-
-    code = ErrorCode.SECURITY_DISABLED
 
 
 class KafkaStorageError(BrokerError):

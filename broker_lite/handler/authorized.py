@@ -4,7 +4,7 @@ Without an authorizer everybody may do everything, and a question costs one look
 
 The bit fields of authorized operations (KIP-430) have bit n for operation n of the ACLs.
 
-Rule: X-45, P-91.
+Rule: X-41, X-45, P-91.
 """
 
 from collections.abc import Iterable, Mapping

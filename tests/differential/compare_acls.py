@@ -19,14 +19,8 @@ from typing import Any, Final, NamedTuple
 
 from broker_lite.wire import ZERO_UUID, EncodeError, messages
 from broker_lite.wire.structs import Struct
-from tests.differential.acl_requests import (
-    GROUPS,
-    MADE,
-    TOPICS,
-    TRANSACTIONAL_IDS,
-    AclRequests,
-    Ask,
-)
+from tests.differential.acl_names import GROUPS, MADE, TOPICS, TRANSACTIONAL_IDS
+from tests.differential.acl_requests import AclRequests, Ask
 from tests.differential.acl_sides import SUPER_USER, USERS, Side, Sides
 
 REQUESTS_PER_WORLD: Final = 60

@@ -1,14 +1,20 @@
-"""E-01: an error carries the code that its name says."""
+"""E-01: an error carries the code that its name says.
+
+Also tests: broker_lite.errors.rights.
+"""
 
 import re
 
 import pytest
 
 from broker_lite import errors
-from broker_lite.errors import BrokerError, exceptions
+from broker_lite.errors import BrokerError, exceptions, rights
 
 SUBCLASSES = [
-    error for error in BrokerError.__subclasses__() if error.__module__ == exceptions.__name__
+    error
+    for module in (exceptions, rights)
+    for error in BrokerError.__subclasses__()
+    if error.__module__ == module.__name__
 ]
 
 
@@ -22,7 +28,10 @@ def test_e02_an_error_has_the_name_and_code_that_it_says(error: type[BrokerError
 
 def test_every_code_has_one_error() -> None:
     codes = [error.code for error in SUBCLASSES]
-    assert codes == sorted(set(codes))
+    assert len(codes) == len(set(codes))
+    for module in (exceptions, rights):
+        own = [error.code for error in SUBCLASSES if error.__module__ == module.__name__]
+        assert own == sorted(own)
 
 
 def test_message() -> None:

@@ -1,7 +1,7 @@
 """Makes the records of the metadata log for each change of the cluster, in Kafka's order."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.control.cluster.features import Supported
 from broker_lite.control.metadata import metadata_records as kinds
@@ -17,8 +17,10 @@ from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import GrowthPlan, TopicPlan
 from broker_lite.control.users.credential_rules import ScramCredential
 from broker_lite.control.users.quota_rules import Entity
-from broker_lite.security.acls.acl import Acl
 from broker_lite.wire import messages
+
+if TYPE_CHECKING:
+    from broker_lite.security.acls.acl import Acl
 
 _PLAINTEXT: Final = 0
 _UNFENCE: Final = -1
@@ -210,7 +212,7 @@ def credential_change(
     return make(kinds.USER_SCRAM_CREDENTIAL, name=name, mechanism=mechanism, **credential._asdict())
 
 
-def acl_creation(acl_id: bytes, acl: Acl) -> MetadataRecord:
+def acl_creation(acl_id: bytes, acl: "Acl") -> MetadataRecord:
     """Return the record of a new ACL.
 
     Source: StandardAclWithId.toRecord.

@@ -1,15 +1,17 @@
 """All ACLs of the cluster by their ids, as the metadata log has them.
 
+What ACLs are made of is imported when there is the first one: most brokers have none.
+
 Source: AclControlManager.replay, AclsImage.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from broker_lite.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType
 from broker_lite.wire import messages
 
 if TYPE_CHECKING:
+    from broker_lite.security.acls.acl import Acl
     from broker_lite.security.acls.index import AclIndex
 
 
@@ -31,7 +33,6 @@ class AclTable:
     def index(self) -> "AclIndex":
         """Return the index of the ACLs, which follows every change from now on."""
         if self._index is None:
-            # Brokers without an authorizer do not import it.
             from broker_lite.security.acls.index import AclIndex
 
             self._index = AclIndex(self._ids)
@@ -39,6 +40,14 @@ class AclTable:
 
     def apply_entry(self, record: messages.AccessControlEntryRecord) -> None:
         """Add an ACL, or replace the one of this id."""
+        from broker_lite.security.acls.acl import (
+            Acl,
+            Operation,
+            PatternType,
+            Permission,
+            ResourceType,
+        )
+
         acl = Acl(
             ResourceType(record.resource_type),
             record.resource_name,

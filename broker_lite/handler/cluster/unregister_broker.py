@@ -2,6 +2,8 @@
 
 Kafka lets any broker be unregistered, also one that is alive: it leads nothing any more, and
 clients do not see it, until it starts anew.
+
+Not done: controllers, which cannot be unregistered in Kafka either.
 """
 
 from broker_lite.errors import BrokerError, BrokerIdNotRegistered

@@ -6,6 +6,8 @@ ACLs are kept in the metadata log, as in Kafka, and hold for the next request of
 Without an authorizer all three are answered with SECURITY_DISABLED. A request with a type,
 operation or permission that is unknown (0) closes the connection, as in Kafka.
 
+Not done: log lines of the decisions, as Kafka writes them to kafka.authorizer.logger.
+
 A difference to Kafka: a DeleteAcls request closes the connection if its filters select more than
 1,000,000 ACLs together. Each filter may select the same ones again.
 """

@@ -17,6 +17,9 @@ CLUSTER_NAME: Final = "kafka-cluster"
 class _Code(IntEnum):
     """A code of the protocol; all that are not known are UNKNOWN, which is 0."""
 
+    # Enum's own one is a Python function, which makes an index of ACLs four times slower
+    __hash__ = int.__hash__
+
     @classmethod
     def _missing_(cls, value: object) -> Self:  # type: ignore[explicit-override]
         return cls(0)

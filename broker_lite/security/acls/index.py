@@ -8,7 +8,7 @@ depend on the number of ACLs.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from broker_lite.security.acls.acl import (
     ANY_USER,
@@ -23,28 +23,64 @@ from broker_lite.security.acls.acl import (
 _Holders: TypeAlias = dict[tuple[str, str], tuple[int, int]]
 """Bits of allowed and of denied operations, by principal and host."""
 
-_NOBODY: Final[_Holders] = {}
+
+class _OfType:
+    """The ACLs of one type of resources."""
+
+    __slots__ = ("lengths", "literal", "prefixed")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, _Holders] = {}
+        self.prefixed: dict[str, _Holders] = {}
+        self.lengths: Counter[int] = Counter()
+
+    def of(self, pattern_type: PatternType) -> dict[str, _Holders]:
+        """Return the patterns of a kind."""
+        return self.prefixed if pattern_type is PatternType.PREFIXED else self.literal
+
+    def on(self, name: str) -> list[_Holders]:
+        """Return the holders of the patterns that a resource matches."""
+        found = []
+        if self.literal:
+            holders = self.literal.get(name)
+            if holders is not None:
+                found.append(holders)
+            holders = self.literal.get(WILDCARD)
+            if holders is not None:
+                found.append(holders)
+        if self.prefixed:
+            size = len(name)
+            for length in self.lengths:
+                if length <= size:
+                    holders = self.prefixed.get(name[:length])
+                    if holders is not None:
+                        found.append(holders)
+        return found
 
 
 class AclIndex:
-    """The ACLs that are in force; all nodes of a process share them."""
+    """The ACLs that are in force; all nodes of a process share them.
+
+    Attributes:
+        changes: how often an ACL was added or removed. Who keeps a decision makes it anew after it.
+    """
 
     def __init__(self, acls: Iterable[Acl] = ()) -> None:
-        self._literal: dict[ResourceType, dict[str, _Holders]] = {}
-        self._prefixed: dict[ResourceType, dict[str, _Holders]] = {}
-        self._lengths: dict[ResourceType, Counter[int]] = {}
+        self.changes = 0
+        self._types = [_OfType() for _ in ResourceType]
         for acl in acls:
             self.add(acl)
 
     def add(self, acl: Acl) -> None:
         """Put an ACL into force; it may already be."""
-        patterns = self._of(acl.pattern_type).setdefault(acl.resource_type, {})
+        self.changes += 1
+        of_type = self._types[acl.resource_type]
+        patterns = of_type.of(acl.pattern_type)
         holders = patterns.get(acl.name)
         if holders is None:
             holders = patterns[acl.name] = {}
             if acl.pattern_type is PatternType.PREFIXED:
-                lengths = self._lengths.setdefault(acl.resource_type, Counter())
-                lengths[len(acl.name)] += 1
+                of_type.lengths[len(acl.name)] += 1
         allowed, denied = holders.get((acl.principal, acl.host), (0, 0))
         if acl.permission is Permission.ALLOW:
             allowed |= 1 << acl.operation
@@ -54,7 +90,9 @@ class AclIndex:
 
     def remove(self, acl: Acl) -> None:
         """Take an ACL out of force; it must be there."""
-        patterns = self._of(acl.pattern_type)[acl.resource_type]
+        self.changes += 1
+        of_type = self._types[acl.resource_type]
+        patterns = of_type.of(acl.pattern_type)
         holders = patterns[acl.name]
         allowed, denied = holders[acl.principal, acl.host]
         if acl.permission is Permission.ALLOW:
@@ -69,10 +107,9 @@ class AclIndex:
             return
         del patterns[acl.name]
         if acl.pattern_type is PatternType.PREFIXED:
-            lengths = self._lengths[acl.resource_type]
-            lengths[len(acl.name)] -= 1
-            if not lengths[len(acl.name)]:
-                del lengths[len(acl.name)]
+            of_type.lengths[len(acl.name)] -= 1
+            if not of_type.lengths[len(acl.name)]:
+                del of_type.lengths[len(acl.name)]
 
     def find(
         self, principal: str, host: str, resource_type: ResourceType, name: str
@@ -82,21 +119,18 @@ class AclIndex:
         Returns:
             None if the resource has no ACL at all, of whatever principal.
         """
+        patterns = self._types[resource_type].on(name)
+        if not patterns:
+            return None
         allowed = denied = 0
-        found = False
-        for holders in self._on(resource_type, name):
-            found = True
-            for holder in (
-                (principal, host),
-                (principal, WILDCARD),
-                (ANY_USER, host),
-                (ANY_USER, WILDCARD),
-            ):
+        own = (principal, host), (principal, WILDCARD), (ANY_USER, host), (ANY_USER, WILDCARD)
+        for holders in patterns:
+            for holder in own:
                 bits = holders.get(holder)
                 if bits is not None:
                     allowed |= bits[0]
                     denied |= bits[1]
-        return (allowed, denied) if found else None
+        return allowed, denied
 
     def patterns(
         self, principal: str, host: str, resource_type: ResourceType, operation: Operation
@@ -108,32 +142,14 @@ class AclIndex:
         """
         bits = 1 << operation | 1 << Operation.ALL
         own = [(one, where) for one in (principal, ANY_USER) for where in (host, WILDCARD)]
-        for pattern_type, of_types in (
-            (PatternType.LITERAL, self._literal),
-            (PatternType.PREFIXED, self._prefixed),
-        ):
-            for name, holders in of_types.get(resource_type, {}).items():
-                found = [holders[holder] for holder in own if holder in holders]
-                allowed = any(one[0] & bits for one in found)
-                denied = any(one[1] & bits for one in found)
+        of_type = self._types[resource_type]
+        for pattern_type in (PatternType.LITERAL, PatternType.PREFIXED):
+            for name, holders in of_type.of(pattern_type).items():
+                allowed = denied = False
+                for holder in own:
+                    found = holders.get(holder)
+                    if found is not None:
+                        allowed = allowed or bool(found[0] & bits)
+                        denied = denied or bool(found[1] & bits)
                 if allowed or denied:
                     yield pattern_type, name, allowed, denied
-
-    def _of(self, pattern_type: PatternType) -> dict[ResourceType, dict[str, _Holders]]:
-        return self._prefixed if pattern_type is PatternType.PREFIXED else self._literal
-
-    def _on(self, resource_type: ResourceType, name: str) -> Iterator[_Holders]:
-        """Return the holders of the patterns that a resource matches."""
-        literal = self._literal.get(resource_type)
-        if literal:
-            if name in literal:
-                yield literal[name]
-            if name != WILDCARD and WILDCARD in literal:
-                yield literal[WILDCARD]
-        prefixed = self._prefixed.get(resource_type)
-        if prefixed:
-            for length in self._lengths[resource_type]:
-                if length <= len(name):
-                    holders = prefixed.get(name[:length])
-                    if holders is not None:
-                        yield holders

@@ -1,7 +1,4 @@
-"""What the differential test does not reach; codes and texts are in tests/differential.
-
-Also tests: broker_lite.handler.authorized.
-"""
+"""What the differential test does not reach; codes and texts are in tests/differential."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Metadata requests of every version, by name and by id.
-
-Also tests: broker_lite.handler.authorized.
-"""
+"""Metadata requests of every version, by name and by id."""
 
 import pytest
 

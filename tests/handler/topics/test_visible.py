@@ -1,7 +1,4 @@
-"""Metadata and DescribeTopicPartitions of a client that may not see every topic.
-
-Also tests: broker_lite.handler.topics.describe_topic_partitions.
-"""
+"""Metadata and DescribeTopicPartitions of a client that may not see every topic."""
 
 from collections.abc import Collection
 from typing import Any

@@ -1,5 +1,8 @@
 """An authorizer from a broker's settings."""
 
+import subprocess
+import sys
+
 import pytest
 
 from broker_lite.errors import SettingsError
@@ -34,3 +37,11 @@ def test_x42_everybody_of_the_settings() -> None:
 def test_a_super_user_without_a_kind() -> None:
     with pytest.raises(SettingsError, match=r"^super\.users: admin: write User:NAME, and a semi"):
         may_read("admin", super_users="User:x;admin")
+
+
+def test_a_start_without_an_authorizer_imports_nothing_of_it() -> None:
+    program = (
+        "import sys, broker_lite.server.run;"
+        "sys.exit(any(name.startswith('broker_lite.security.acls') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
