@@ -26,6 +26,7 @@ SETTINGS: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": f"User:{SUPER_USER};User:ANONYMOUS",
     "group.consumer.min.session.timeout.ms": "1000",
+    "log.retention.ms": "-1",  # no record is gone on one side only
 }
 _OURS: Final = {
     "offsets.topic.num.partitions": "4",

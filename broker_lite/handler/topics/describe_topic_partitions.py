@@ -70,7 +70,8 @@ class _Page:
     """A response that is being filled; once it is full, add() only sets the cursor.
 
     Attributes:
-        denied: entries of the topics that the client may not describe, which come last.
+        denied: entries of the topics that the client may not describe. They come last, and are told
+            even if the response is full, as in Kafka.
 
     See: X-49.
     Rule: P-93 (KRaftMetadataCache.describeTopicResponse).
@@ -87,11 +88,11 @@ class _Page:
 
     def add(self, name: str, first_index: int) -> None:
         """Add a topic from one of its partitions on, as far as the limit allows."""
-        if self.response.next_cursor is not None:
-            return
         if not is_allowed(self._context, Operation.DESCRIBE, ResourceType.TOPIC, name):
             if self._tells_denied:
                 self.denied.append(_denied(name))
+            return
+        if self.response.next_cursor is not None:
             return
         if self._remaining == 0:
             self._continue_at(name, 0)
