@@ -336,8 +336,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--requests", type=int, default=5000)
     parser.add_argument("--apis", nargs="*", default=[])
+    parser.add_argument(
+        "--everyone", action="store_true", help="what no ACL is about is allowed to everybody"
+    )
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Sides(Path(folder)) as sides:
+    more = {"allow.everyone.if.no.acl.found": str(options.everyone).lower()}
+    with tempfile.TemporaryDirectory() as folder, Sides(Path(folder), more) as sides:
         outcome = compare(sides, options.seed, options.requests, options.apis)
     for one in outcome.differences:
         print(f"{one.user} {one.ask.name} v{one.ask.version} {one.value}")

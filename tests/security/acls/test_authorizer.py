@@ -3,6 +3,8 @@
 Also tests: broker_lite.security.acls.index.
 """
 
+from typing import Any
+
 import pytest
 
 from broker_lite.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType
@@ -207,3 +209,26 @@ def test_x42_any_resource_of_a_type_where_no_acls_are() -> None:
 def test_x42_addresses_are_compared_as_java_writes_them(address: str, host: str) -> None:
     assert acl_host(address) == host
     assert allows([acl(Operation.READ, host=host)], host=address)
+
+
+class Watched(str):
+    """A name that counts how often a prefix is taken of it."""
+
+    count = 0
+
+    def __getitem__(self, part: Any) -> str:  # type: ignore[explicit-override]
+        self.count += 1
+        return super().__getitem__(part)
+
+
+def test_x42_a_decision_costs_the_same_however_many_acls_there_are() -> None:
+    prefixes = [f"{number:0{3 + number % 3}}" for number in range(2500)]
+    acls = [acl(Operation.READ, name=name, pattern_type=PREFIXED) for name in prefixes]
+    acls += [acl(Operation.WRITE, name=f"topic-{number}") for number in range(2500)]
+    name = Watched("topic-7")
+    authorizer = Authorizer(AclIndex(acls))
+    assert authorizer.operations(ALICE, HOST, TOPIC, name) == (
+        1 << Operation.WRITE | 1 << Operation.DESCRIBE
+    )
+    # one look-up for each length that a prefix has
+    assert name.count == 3
