@@ -2,6 +2,7 @@
 
 from broker_lite.wire import messages
 from tests.differential.acl_names import (
+    EVERY_ACL,
     GROUPS,
     INVALID,
     MISSING,
@@ -139,10 +140,9 @@ class AdminRequests(Names):
         )
 
     def _describe_acls(self, version: int) -> Build:
-        kind = messages.DescribeAclsRequest
-        return lambda _: kind(
-            resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1
-        )
+        one = {**EVERY_ACL, "pattern_type_filter": self._chance.choice((1, 2, 3, 4, 99))}
+        one["resource_name_filter"] = self._chance.choice((None, *TOPICS, "a-", "*"))
+        return lambda _: messages.DescribeAclsRequest(**one)
 
     def _create_acls(self, version: int) -> Build:
         kind = messages.CreateAclsRequest
@@ -163,11 +163,11 @@ class AdminRequests(Names):
     def _delete_acls(self, version: int) -> Build:
         kind = messages.DeleteAclsRequest
         one = kind.DeleteAclsFilter(
-            resource_type_filter=self._chance.choice((2, 3, 99)),
-            pattern_type_filter=3,
-            principal_filter="User:nobody",
-            operation=1,
-            permission_type=1,
+            **{
+                **EVERY_ACL,
+                "resource_type_filter": self._chance.choice((2, 3, 99)),
+                "principal_filter": "User:nobody",
+            }
         )
         return lambda _: kind(filters=[one, one])
 

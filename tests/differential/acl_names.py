@@ -15,6 +15,17 @@ NO_SUCH_ID: Final = b"\x07" * 16
 
 _TOPIC, _BROKER, _GROUP = 2, 4, 32
 
+EVERY_ACL: Final[Mapping[str, Any]] = {
+    "resource_type_filter": 1,
+    "resource_name_filter": None,
+    "pattern_type_filter": 1,
+    "principal_filter": None,
+    "host_filter": None,
+    "operation": 1,
+    "permission_type": 1,
+}
+"""The fields of a filter that selects all ACLs."""
+
 Ids = Mapping[str, bytes]
 Build = Callable[[Ids], Any]
 """Makes a request for a side, by the ids of its topics."""

@@ -19,7 +19,13 @@ from typing import Any, Final, NamedTuple
 
 from broker_lite.wire import ZERO_UUID, EncodeError, messages
 from broker_lite.wire.structs import Struct
-from tests.differential.acl_names import GROUPS, MADE, TOPICS, TRANSACTIONAL_IDS
+from tests.differential.acl_names import (
+    EVERY_ACL,
+    GROUPS,
+    MADE,
+    TOPICS,
+    TRANSACTIONAL_IDS,
+)
 from tests.differential.acl_requests import AclRequests, Ask
 from tests.differential.acl_sides import SUPER_USER, USERS, Side, Sides
 
@@ -205,23 +211,19 @@ class World:
     def new_acls(self) -> None:
         """Replace all ACLs by others, and wait until Kafka's broker knows them."""
         kind, of = messages.CreateAclsRequest, messages.DeleteAclsRequest
-        every = of.DeleteAclsFilter(
-            resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1
-        )
+        every = of.DeleteAclsFilter(**EVERY_ACL)
         creations = [kind.AclCreation(**fields) for fields in random_acls(self._chance)]
         for side in self._sides:
             side.call(SUPER_USER, "DeleteAcls", 3, filters=[every])
             answer = side.call(SUPER_USER, "CreateAcls", 3, creations=creations)
             assert {one.error_code for one in answer.results} == {0}
-        asked = messages.DescribeAclsRequest(
-            resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1
-        )
+        asked = messages.DescribeAclsRequest(**EVERY_ACL)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             told = [
                 plain(side.ask(SUPER_USER, "DescribeAcls", 3, asked), {}) for side in self._sides
             ]
-            if told[0] == told[1]:
+            if told[0] == told[1] and told[0]["resources"]:
                 break
             assert time.monotonic() < deadline, told
             time.sleep(0.05)
