@@ -37,7 +37,7 @@ from broker_lite.handler.fetch.many import (
 )
 from broker_lite.handler.fetch.old_clients import MAGIC_2_FROM, ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
-from broker_lite.handler.fetch.preferred import Redirect, redirect_to
+from broker_lite.handler.fetch.preferred import redirect_of
 from broker_lite.handler.fetch.read import (
     CURRENT_LEADER_FROM,
     LOGS_AT_A_TIME,
@@ -63,8 +63,6 @@ from broker_lite.wire.node_endpoints import NodeEndpoint
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
-
-"""Brokers before 4.0 serve these versions."""
 
 _FETCH_KEY: Final = 1
 _TOPIC_IDS_FROM: Final = 13
@@ -154,6 +152,8 @@ async def _go_on(
     if session.isolation_level != terms.isolation_level:
         session.isolation_level = terms.isolation_level
         partitions.all_pending()
+    if context.authorizer is not None:
+        session.judge_anew(context)
     read = await _read(context, request, terms, partitions)
     if session.epoch != expected_epoch:
         code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
@@ -200,15 +200,8 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         max_bytes,
         context.node_id,
         version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MAGIC_2_FROM,
-        _redirect(context, body.rack_id) if body.rack_id and replica_id < 0 else None,
+        redirect_of(context, body.rack_id) if body.rack_id and replica_id < 0 else None,
     )
-
-
-def _redirect(context: HandlerContext, rack: str) -> Redirect | None:
-    """Return what sends consumers of a rack to another replica; None without a selector."""
-    if context.settings.value("replica.selector.class") is None:
-        return None
-    return redirect_to(context.cluster, rack)
 
 
 async def _apply(
@@ -265,6 +258,11 @@ async def _read(
     if len(pending) > LOGS_AT_A_TIME:
         await load_logs(cluster, pending)
         pending = partitions.pending()
+    if context.authorizer is not None:
+        # here, because most brokers have none
+        from broker_lite.handler.fetch.denied import judge
+
+        terms = await judge(context, terms, pending)
     read = await _look(cluster, terms, pending)
     if read.must_wait(terms, len(partitions)):
         leave_lane(request)
@@ -281,11 +279,15 @@ async def _look(
     cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition]
 ) -> FetchRead:
     read = FetchRead(terms.max_bytes, cluster.logs.sent_files_max)
+    if terms.denied:
+        from broker_lite.handler.fetch.denied import set_aside
+
+        partitions = await set_aside(partitions, terms.denied, read)
     if len(partitions) > PARTITIONS_AT_A_TIME:
         await read_many(cluster, terms, partitions, read)
     else:
         read_partitions(cluster, terms, partitions, read)
-    read.end()
+    read.end(has_denied=bool(terms.denied))
     return read
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.fetch.read import PartitionRead
 from broker_lite.log.log import Log
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
 Redirect: TypeAlias = Callable[[Log, FetchPartition], PartitionRead | None]
 
 _NOW: Final = float("inf")
+
+
+def redirect_of(context: HandlerContext, rack: str) -> Redirect | None:
+    """Return what sends consumers of a rack to another replica; None without a selector."""
+    # value() by name, because an attribute of settings takes ten times as long
+    if context.settings.value("replica.selector.class") is None:
+        return None
+    return redirect_to(context.cluster, rack)
 
 
 def redirect_to(cluster: "Cluster", rack: str) -> Redirect:

@@ -32,6 +32,7 @@ logger = logging.getLogger("broker_lite.handler")
 LOGS_AT_A_TIME: Final = 64
 """Other connections have their turn after so many logs: 2 ms, but 20 ms if they must be loaded."""
 _FIRST_BATCH_FROM: Final = 3
+_ORDER_MAX: Final = 2**62
 CURRENT_LEADER_FROM: Final = 16
 _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
@@ -41,7 +42,8 @@ class FetchTerms(NamedTuple):
 
     `isolation_level` is 0 for replicas, which read up to the log end offset. `node_id` is the
     broker that is asked. `is_old`: the client is answered as an old one. `redirect` is asked by a
-    leader first; see preferred.redirect_to().
+    leader first; see preferred.redirect_to(). `denied` are the topics that the client may not read,
+    by name or by id as in the request.
     """
 
     version: int
@@ -53,6 +55,7 @@ class FetchTerms(NamedTuple):
     node_id: int
     is_old: bool = False
     redirect: "Callable[[Log, FetchPartition], PartitionRead | None] | None" = None
+    denied: "frozenset[str | bytes]" = frozenset()
 
 
 class PartitionRead(FetchedPartition):
@@ -166,12 +169,19 @@ class FetchRead:
             self.answers_at_once = True
 
     def add_unknown(self, answer: PartitionRead) -> None:
-        """Keep the answer for a partition that the metadata does not know; end() adds it."""
+        """Keep the answer for a partition that the metadata does not know, or that is denied."""
         self._unknown.append(answer)
 
-    def end(self) -> None:
-        """Put the answers for unknown partitions behind the others."""
+    def end(self, *, has_denied: bool) -> None:
+        """Put the answers for unknown partitions behind the others.
+
+        Args:
+            has_denied: partitions that the client may not read were added as unknown ones. Those
+                and the others are brought into the order of the request; unknown ids come first.
+        """
         self.unknown_count = len(self._unknown)
+        if has_denied:
+            self._unknown.sort(key=_place_of_unknown)
         self.answers.extend(self._unknown)
         self._unknown.clear()
 
@@ -190,6 +200,11 @@ class FetchRead:
             or self.answers_at_once
             or partition_count == self.unknown_count
         )
+
+
+def _place_of_unknown(answer: PartitionRead) -> int:
+    is_id = answer.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    return answer.partition.order - (_ORDER_MAX if is_id else 0)
 
 
 async def load_logs(cluster: "Cluster", partitions: list[FetchPartition]) -> None:

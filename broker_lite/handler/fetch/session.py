@@ -21,6 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
+from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.fetch.partition import FetchPartitions
 
 NO_SESSION: Final = 0
@@ -46,9 +47,14 @@ def random_session_id() -> int:
 
 
 class FetchSession:
-    """One session; `epoch` is the epoch that its next request must have."""
+    """One session; `epoch` is the epoch that its next request must have.
+
+    `_judged` tells for which client, and by which ACLs, the partitions were last looked at that are
+    not looked at again.
+    """
 
     __slots__ = (
+        "_judged",
         "created_ms",
         "epoch",
         "isolation_level",
@@ -73,6 +79,19 @@ class FetchSession:
         # These are from the last request: the priority of a session must not change while it idles.
         self.size = len(partitions)
         self.size_bytes = partitions.size_bytes
+        self._judged: object = None
+
+    def judge_anew(self, context: HandlerContext) -> None:
+        """Look at every partition if another client uses the session, or if the ACLs have changed.
+
+        See: X-47.
+        """
+        assert context.authorizer is not None, "without one, nobody judges"
+        changes = context.authorizer.acls.changes
+        judged = (changes, context.principal, context.client_address[0])
+        if judged != self._judged:
+            self._judged = judged
+            self.partitions.all_pending()
 
 
 class FetchSessionCache:

@@ -16,7 +16,7 @@ checks are done. Then the partitions are validated and appended one after the ot
 With acks -1 the answer waits for the high watermark, which stands still while a replica in sync is
 behind, and min.insync.replicas is compared with the ISR (V-13).
 
-Not done: authorization.
+With an authorizer, the partitions that the client may not write to are set aside first (X-46).
 """
 
 from typing import Final
@@ -45,8 +45,6 @@ from broker_lite.wire.produce import (
     decode_produce_request,
     encode_produce_response,
 )
-
-"""Brokers before 4.0 serve these versions."""
 
 _ACKS: Final = frozenset((-1, 0, 1))
 _ALL: Final = -1
@@ -81,11 +79,18 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     )
     answers: dict[PartitionKey, PartitionAnswer] = {}
     failed = 0
+    allowed = produce
     try:
+        if context.authorizer is not None:
+            # here, because most brokers have none
+            from broker_lite.handler.produce.denied import set_denied_aside
+
+            allowed, answers = await set_denied_aside(context, produce)
+            failed |= len(answers)
         accepted, refused = (
-            check(context, produce, version)
+            check(context, allowed, version)
             if large is None and version >= OLDEST_OF_BATCHES
-            else await check_many(context, produce, version)
+            else await check_many(context, allowed, version)
         )
     except BrokerError as error:
         answers = await refuse_all(produce, error)

@@ -69,7 +69,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
 
     See: V-02, V-03, V-06 to V-10.
     """
-    async for piece in in_turns(_pieces(produce.topics, PARTITIONS_AT_A_TIME), at_least=1):
+    async for piece in in_turns(pieces(produce.topics, PARTITIONS_AT_A_TIME), at_least=1):
         if is_transactional(piece):
             if produce.transactional_id is None:
                 raise needs_transactional_id()
@@ -79,7 +79,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
     has_producers = False
     is_old = version < OLDEST_OF_BATCHES
     at_a_time = 1 if is_old else PARTITIONS_AT_A_TIME
-    async for piece in in_turns(_pieces(produce.topics, at_a_time), at_least=1):
+    async for piece in in_turns(pieces(produce.topics, at_a_time), at_least=1):
         has_producers |= sort_partitions(context, piece, version, accepted, refused)
         if is_old:
             await _check_old(piece, accepted)
@@ -88,7 +88,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
     return accepted, refused
 
 
-def _pieces(topics: Topics, partitions_max: int) -> Iterator[Topics]:
+def pieces(topics: Topics, partitions_max: int) -> Iterator[Topics]:
     """Yield the same topics and partitions, a few at a time."""
     piece: Topics = []
     room = partitions_max
