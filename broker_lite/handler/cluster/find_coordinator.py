@@ -25,8 +25,10 @@ from broker_lite.errors import (
     InvalidRequest,
     cause_of,
 )
+from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -35,11 +37,18 @@ logger = logging.getLogger("broker_lite.handler")
 _SEVERAL_KEYS_SINCE: Final = 4
 _TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 """The topics by key type: 0 is a group, 1 a transactional id."""
+_RIGHTS: Final = (
+    (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    (ResourceType.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+)
+"""What a key is the name of, and the error if the client may not describe it."""
 _SHARE_TYPE: Final = 2
 _NO_NODE: Final = (-1, "", -1)
 _MESSAGES: Final = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ErrorCode.INVALID_REQUEST: (
         "This most likely occurs because of a request being malformed by the client library or "
         "the message was sent to an incompatible broker. See the broker logs for more details."
@@ -51,9 +60,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer where the coordinators of groups or transactional ids are.
 
     Rule: G-20 to G-23.
+    See: X-50.
     """
     body = decode(messages.FindCoordinatorRequest, request)
-    find = partial(_find, context, body.key_type, _topic_error(context, body.key_type))
+    find = partial(_find_allowed, context, body.key_type)
+    if context.authorizer is None:
+        find = partial(_find, context, body.key_type, _topic_error(context, body.key_type))
     if request.api_version >= _SEVERAL_KEYS_SINCE:
         response = messages.FindCoordinatorResponse(
             coordinators=[
@@ -70,6 +82,22 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             error_message=_MESSAGES[error_code],
         )
     return encode(messages.FindCoordinatorResponse, response, request)
+
+
+def _find_allowed(
+    context: HandlerContext, key_type: int, key: str
+) -> tuple[tuple[int, str, int], ErrorCode]:
+    """Do as _find(), if the client may describe the group or transactional id.
+
+    Whoever may not does not cause the topic to be created.
+
+    Rule: X-50, G-24 (KafkaApis.getCoordinator).
+    """
+    if 0 <= key_type < len(_RIGHTS):
+        resource_type, denied = _RIGHTS[key_type]
+        if not is_allowed(context, Operation.DESCRIBE, resource_type, key):
+            return _NO_NODE, denied
+    return _find(context, key_type, _topic_error(context, key_type), key)
 
 
 def _topic_error(context: HandlerContext, key_type: int) -> ErrorCode:

@@ -10,9 +10,11 @@ Not done: timeout_ms, which is a wait for followers, because there are no follow
 import logging
 
 from broker_lite.errors import BrokerError, ErrorCode, InvalidTopic, UnknownTopicOrPartition
+from broker_lite.handler.authorized import denied_names
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.leadership import check_leader
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -22,17 +24,34 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Delete records below offsets.
 
     Rule: F-90, P-112.
+    See: X-56.
     """
     body = decode(messages.DeleteRecordsRequest, request)
     response_type = messages.DeleteRecordsResponse
+    names = (topic.name for topic in body.topics)
+    denied = denied_names(context, Operation.DELETE, ResourceType.TOPIC, names)
     topics = [
         response_type.DeleteRecordsTopicResult(
             name=topic.name,
-            partitions=[_delete(context, topic.name, wanted) for wanted in topic.partitions],
+            partitions=[
+                _denied(wanted.partition_index)
+                if topic.name in denied
+                else _delete(context, topic.name, wanted)
+                for wanted in topic.partitions
+            ],
         )
         for topic in body.topics
     ]
     return encode(response_type, response_type(topics=topics), request)
+
+
+def _denied(index: int) -> "messages.DeleteRecordsResponse.DeleteRecordsPartitionResult":
+    """See: X-56."""
+    return messages.DeleteRecordsResponse.DeleteRecordsPartitionResult(
+        partition_index=index,
+        low_watermark=-1,
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    )
 
 
 def _delete(

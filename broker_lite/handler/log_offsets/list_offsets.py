@@ -23,6 +23,7 @@ from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
 from broker_lite.handler.fetch.readable import limit_offset
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.leadership import check_leader
+from broker_lite.handler.log_offsets.denied import list_many_allowed, set_denied_aside
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, Searched, search_heavy
 from broker_lite.handler.log_offsets.list_offsets_many import list_many
 from broker_lite.log import timestamps
@@ -81,9 +82,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     See: F-70, F-74.
     """
     version = request.api_version
+    denied: list[ListedTopic] = []
     if isinstance(request, LargeRequest):
-        return await list_many(request, partial(_answer_in_full, context, version))
+        answer_one = partial(_answer_in_full, context, version)
+        if context.authorizer is None:
+            return await list_many(request, answer_one)
+        return await list_many_allowed(context, request, answer_one)
     body = decode_list_offsets_request(request.body, version, request.position)
+    if context.authorizer is not None:
+        body, denied = set_denied_aside(context, body)
     duplicates = _duplicates(body.topics) if version > 0 else ()
     topics: list[ListedTopic] = []
     for name, partitions in body.topics:
@@ -102,7 +109,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
                     answer = await _answer_in_full(context, version, body, name, wanted)
                 answers.append(answer)
         topics.append((name, answers))
-    return [encode_list_offsets_response(version, topics)]
+    return [encode_list_offsets_response(version, topics + denied)]
 
 
 def _duplicates(

@@ -1,7 +1,7 @@
 """ListOffsets for very many partitions; other connections have their turn in between."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
 
 from broker_lite.errors import ErrorCode
@@ -47,6 +47,14 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
         response.topics[-1].partitions.append(_response_partition(listed, request.api_version))
     request.answer = kinds, response
     return []
+
+
+async def listed_topic(
+    name: str, listed: Iterable[ListedPartition], version: int
+) -> "messages.ListOffsetsResponse.ListOffsetsTopicResponse":
+    """Return the response for a topic of which all answers are known."""
+    partitions = [_response_partition(each, version) async for each in in_turns(listed)]
+    return messages.ListOffsetsResponse.ListOffsetsTopicResponse(name=name, partitions=partitions)
 
 
 def _names(

@@ -12,10 +12,12 @@ import logging
 from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.authorized import denied_names, is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
 from broker_lite.handler.leadership import check_leader
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -25,11 +27,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer the end offsets of leader epochs.
 
     Rule: F-80, F-81.
+    See: X-48.
     """
     body = decode(messages.OffsetForLeaderEpochRequest, request)
     response_type = messages.OffsetForLeaderEpochResponse
+    denied = _denied(context, body)
     topics = []
     for topic in body.topics:
+        if topic.topic in denied:
+            continue
         partitions = []
         for position, wanted in enumerate(topic.partitions):
             if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
@@ -38,7 +44,35 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         topics.append(
             response_type.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions)
         )
+    topics += [_refusal(topic) for topic in body.topics if topic.topic in denied]
     return encode(response_type, response_type(topics=topics), request)
+
+
+def _denied(
+    context: HandlerContext, body: messages.OffsetForLeaderEpochRequest
+) -> frozenset[str]:
+    """Return the topics that the client may not describe; a broker may describe every topic.
+
+    See: X-48 (KafkaApis.handleOffsetForLeaderEpochRequest).
+    """
+    if is_allowed_on_cluster(context, Operation.CLUSTER_ACTION):
+        return frozenset()
+    names = (topic.topic for topic in body.topics)
+    return denied_names(context, Operation.DESCRIBE, ResourceType.TOPIC, names)
+
+
+def _refusal(
+    topic: "messages.OffsetForLeaderEpochRequest.OffsetForLeaderTopic",
+) -> "messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult":
+    types = messages.OffsetForLeaderEpochResponse
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return types.OffsetForLeaderTopicResult(
+        topic=topic.topic,
+        partitions=[
+            types.EpochEndOffset(partition=wanted.partition, error_code=code)
+            for wanted in topic.partitions
+        ],
+    )
 
 
 def _answer(
