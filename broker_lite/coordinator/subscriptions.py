@@ -98,6 +98,11 @@ class Prepared:
         """Whether matching the names should run in a thread."""
         return self._error is None and self.work > _WORK_IN_PASSING
 
+    @property
+    def matched(self) -> list[str]:
+        """The names that match_names() has found, sorted."""
+        return self._matched
+
     def match_names(self, is_stopped: Callable[[], bool]) -> bool:
         """Match all names, which may take 0.3 s.
 

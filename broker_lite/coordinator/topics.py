@@ -1,6 +1,6 @@
 """The cluster's topics as a group coordinator sees them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ class Topics(Protocol):
     Attributes:
         prepared: regular expressions that a thread has matched already, for the event that is
             being handled.
+        is_visible: tells which topics the sender of that event may see; None if it may see all.
     """
 
     prepared: "Mapping[str, Prepared]"
+    is_visible: Callable[[str], bool] | None
 
     def get(self, name: str) -> TopicView | None:
         """Return the topic of a name, or None if there is none."""

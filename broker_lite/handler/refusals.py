@@ -62,6 +62,8 @@ _USUAL: Final = frozenset(
     }
 )
 _GROUP_TEXTS: Final = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "no ACL allows the client to use the topic so",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "no ACL allows the client to use the group so",
     ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the member's protocols do not match the group's",
     ErrorCode.INVALID_GROUP_ID: "the group id is not valid for this request",
     ErrorCode.INVALID_SESSION_TIMEOUT: "the session timeout is outside of what the broker allows"
@@ -71,6 +73,11 @@ _GROUP_TEXTS: Final = {
     ErrorCode.UNRELEASED_INSTANCE_ID: "another member still uses this group.instance.id",
 }
 _TRANSACTION_TEXTS: Final = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "no ACL allows the client to write to the topic",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "no ACL allows the client to use the group so",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "no ACL allows the client to write to any topic",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "no ACL allows the client to use the"
+    " transactional id",
     ErrorCode.PRODUCER_FENCED: "a newer producer uses this transactional id: this one is fenced",
     ErrorCode.INVALID_PRODUCER_EPOCH: "the producer's epoch is not the current one: a newer"
     " producer fenced it, or its transaction was aborted",

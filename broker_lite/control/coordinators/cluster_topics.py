@@ -1,6 +1,6 @@
 """The cluster's topics as a group coordinator sees them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker_lite.control.cluster.cluster import Cluster
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 class ClusterTopics:
     """A live view of all topics, by name and by id; see coordinator.topics.Topics."""
 
-    __slots__ = ("_cluster", "prepared")
+    __slots__ = ("_cluster", "is_visible", "prepared")
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.prepared: Mapping[str, Prepared] = {}
+        self.is_visible: Callable[[str], bool] | None = None
 
     def get(self, name: str) -> Topic | None:
         """Return the topic of a name, or None if there is none."""

@@ -83,6 +83,7 @@ class ConsumerGroup:
         regexes: the topics that each subscribed regular expression matched.
         regexes_to_match: the expressions that have to be matched with the current topics, the next
             one last; None for all. Not in the log.
+        regexes_matched_ms: when all of them had been matched. Not in the log.
         is_deleted: whether the group was deleted.
         is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
             log: true for a loaded group.
@@ -99,6 +100,7 @@ class ConsumerGroup:
         "make_uuid",
         "metadata_hash",
         "regexes",
+        "regexes_matched_ms",
         "regexes_to_match",
         "roster",
         "settings",
@@ -131,6 +133,7 @@ class ConsumerGroup:
         self.targets: dict[str, Target] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
         self.regexes_to_match: list[str] | None = None
+        self.regexes_matched_ms = 0
         self.is_deleted = False
         self.is_metadata_stale = True
 

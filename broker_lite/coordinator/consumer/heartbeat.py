@@ -32,6 +32,7 @@ from broker_lite.coordinator.consumer.member import (
 from broker_lite.coordinator.consumer.reconcile import Owned, Reconciliation, reconcile
 from broker_lite.coordinator.consumer.regexes import (
     drop_unused_regex,
+    is_refresh_due,
     prepared,
     refresh_regexes,
     update_regex,
@@ -282,6 +283,9 @@ def update_group_epoch(
 
     Rule: G-84, G-88 (updateSubscriptionMetadata).
     """
+    if is_refresh_due(group, now_ms):
+        group.is_metadata_stale = True
+        group.regexes_to_match = None
     if group.is_metadata_stale:
         is_due |= refresh_regexes(group, effects, now_ms)
     elif not is_due:
@@ -289,6 +293,8 @@ def update_group_epoch(
     metadata_hash = group.topics_hash()
     if is_due or metadata_hash != group.metadata_hash:
         changes.put_group_epoch(group, group.group_epoch + 1, metadata_hash, effects)
+    if group.is_metadata_stale and not group.regexes_to_match:
+        group.regexes_matched_ms = now_ms
     group.is_metadata_stale = bool(group.regexes_to_match)
 
 

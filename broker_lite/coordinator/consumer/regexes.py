@@ -17,6 +17,8 @@ from broker_lite.errors import InvalidRegularExpression
 # In the unit of `Matching.work`; 50 ms in the worst case. A heartbeat matches one expression after
 # the other until it reaches this amount of work, and leaves the rest to the next heartbeats.
 _WORK_AT_ONCE: Final = 10_000_000
+REFRESH_MS: Final = 600_000
+"""Where clients do not see all topics, expressions are matched again after so long."""
 
 
 def update_regex(group: ConsumerGroup, old: str, new: str, effects: Effects, now_ms: int) -> None:
@@ -40,6 +42,18 @@ def drop_unused_regex(group: ConsumerGroup, regex: str, effects: Effects) -> Non
     """Drop the matched topics of a regular expression if no member subscribes to it any more."""
     if regex and not group.roster.subscribers_of_regex(regex):
         changes.drop_regex(group, regex, effects)
+
+
+def is_refresh_due(group: ConsumerGroup, now_ms: int) -> bool:
+    """Return whether regular expressions have to be matched again because rights may have changed.
+
+    See: G-100 (group.consumer.regex.refresh.interval.ms).
+    """
+    return (
+        group.topics.is_visible is not None
+        and now_ms - group.regexes_matched_ms > REFRESH_MS
+        and bool(group.roster.subscribed_regexes)
+    )
 
 
 def refresh_regexes(group: ConsumerGroup, effects: Effects, now_ms: int) -> bool:
@@ -102,15 +116,19 @@ def _resolve(
 ) -> int:
     """Match one regular expression, and return how much work it was."""
     old = group.regexes.get(regex)
+    is_visible = group.topics.is_visible
     try:
         matching = ready.matching(group.topics)
     except InvalidRegularExpression:
         # There are too many topics for it now. Such a pattern is large, so compiling it was much
         # work.
         return _WORK_AT_ONCE
-    if old is None or old.topics != matching.names:
+    names = matching.names
+    if is_visible is not None:
+        names = tuple(filter(is_visible, names))
+    if old is None or old.topics != names:
         version = old.version + 1 if old is not None else 1
-        resolved = ResolvedRegex(matching.names, version, now_ms)
+        resolved = ResolvedRegex(names, version, now_ms)
         changes.put_regex(group, regex, resolved, effects)
     return matching.work
 

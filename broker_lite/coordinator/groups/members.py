@@ -6,7 +6,7 @@ it is replaced. A group can have members of both protocols; it is a consumer gro
 G-111).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -196,14 +196,21 @@ class GroupMembers:
         return prepare_regexes(registry.consumer(request.group_id), new, registry.topics)
 
     @contextmanager
-    def with_prepared(self, regexes: Mapping[str, Prepared]) -> Iterator[None]:
-        """Let the events in the `with` block use these prepared regular expressions."""
+    def with_prepared(
+        self, regexes: Mapping[str, Prepared], is_visible: Callable[[str], bool] | None = None
+    ) -> Iterator[None]:
+        """Let the event in the `with` block use these prepared regular expressions.
+
+        Args:
+            regexes: prepared for the event.
+            is_visible: tells which topics they may match; None if they may match all.
+        """
         topics = self._registry.topics
-        topics.prepared = regexes
+        topics.prepared, topics.is_visible = regexes, is_visible
         try:
             yield
         finally:
-            topics.prepared = {}
+            topics.prepared, topics.is_visible = {}, None
 
     def _heartbeat_new_group(
         self,

@@ -8,7 +8,7 @@ answered.
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.context import HandlerContext
-from broker_lite.handler.denied import denied_in_turns
+from broker_lite.handler.denied import NONE_DENIED, denied_topics_in_turns
 from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.fetch.read import FetchRead, FetchTerms, PartitionRead
 from broker_lite.handler.large import in_turns
@@ -26,21 +26,14 @@ async def judge(
     Rule: X-47 (KafkaApis.handleFetchRequest).
     See: X-63.
     """
-    topics = dict.fromkeys([partition.topic async for partition in in_turns(partitions)])
-    if terms.is_follower:
-        may = is_allowed_on_cluster(context, Operation.CLUSTER_ACTION)
-        return terms if may else terms._replace(denied=frozenset(topics))
-    known = context.cluster.topics_by_id
-    names: dict[str | bytes, str] = {}
-    for topic in topics:
-        if isinstance(topic, str):
-            names[topic] = topic
-        elif topic in known:
-            names[topic] = known[topic].name
-    denied = await denied_in_turns(context, Operation.READ, names.values())
-    if not denied:
-        return terms
-    return terms._replace(denied=frozenset(key for key, name in names.items() if name in denied))
+    keys = (partition.topic for partition in partitions)
+    if not terms.is_follower:
+        denied = await denied_topics_in_turns(context, Operation.READ, keys)
+    elif is_allowed_on_cluster(context, Operation.CLUSTER_ACTION):
+        denied = NONE_DENIED
+    else:
+        denied = frozenset(keys)
+    return terms._replace(denied=denied) if denied else terms
 
 
 async def set_aside(

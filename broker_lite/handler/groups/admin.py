@@ -8,38 +8,60 @@
 Not done: share and streams groups, which this broker does not have.
 """
 
+from copy import copy
+
 from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.authorized import GROUP_OPERATIONS
+from broker_lite.handler.authorized import (
+    authorized_operations,
+    denied_names,
+    is_allowed_on_cluster,
+)
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.denied import denied_names_in_turns
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.groups.coordinated import foreign_groups
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
+
+_DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List groups of all types.
 
+    Who may describe the cluster sees all groups.
+
+    Rule: X-53 (KafkaApis.handleListGroupsRequest).
     See: G-102, C-33.
     """
     body = decode(messages.ListGroupsRequest, request)
     try:
         context.groups.check_all_loaded(context.node_id)
         response = context.groups.coordinator.admin.list_groups(body)
-        foreign = foreign_groups(context, (group.group_id for group in response.groups))
-        if foreign:
-            response.groups = [each for each in response.groups if each.group_id not in foreign]
+        hidden = foreign_groups(context, (group.group_id for group in response.groups))
+        if not is_allowed_on_cluster(context, Operation.DESCRIBE):
+            names = (group.group_id for group in response.groups)
+            kind = ResourceType.GROUP
+            hidden |= await denied_names_in_turns(context, Operation.DESCRIBE, kind, names)
+        if hidden:
+            response.groups = [each for each in response.groups if each.group_id not in hidden]
     except BrokerError as error:
         response = messages.ListGroupsResponse(error_code=error.code)
     return encode(messages.ListGroupsResponse, response, request)
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Describe classic groups.
+    """Describe classic groups; those that the client may not describe come first.
 
-    See: G-103.
+    See: G-103, X-53 (KafkaApis.handleDescribeGroupsRequest).
     """
     body = decode(messages.DescribeGroupsRequest, request)
+    denied = denied_names(context, Operation.DESCRIBE, ResourceType.GROUP, body.groups)
+    refused = [each for each in body.groups if each in denied]
+    if denied:
+        body = copy(body)
+        body.groups = [each for each in body.groups if each not in denied]
     group = messages.DescribeGroupsResponse.DescribedGroup
     try:
         foreign = foreign_groups(context, body.groups)
@@ -53,17 +75,27 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     if body.include_authorized_operations:
         for described in response.groups:
             if described.error_code == ErrorCode.NONE:
-                described.authorized_operations = GROUP_OPERATIONS
+                described.authorized_operations = authorized_operations(
+                    context, ResourceType.GROUP, described.group_id
+                )
+    if refused:
+        first = [group(group_id=group_id, error_code=_DENIED) for group_id in refused]
+        response.groups = first + response.groups
     return encode(messages.DescribeGroupsResponse, response, request)
 
 
 @answers_when_flushed
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
-    """Delete groups with their offsets.
+    """Delete groups with their offsets; those that the client may not delete come last.
 
-    See: G-104, C-72.
+    See: G-104, C-72, X-53 (KafkaApis.handleDeleteGroupsRequest).
     """
     body = decode(messages.DeleteGroupsRequest, request)
+    denied = denied_names(context, Operation.DELETE, ResourceType.GROUP, body.groups_names)
+    refused = [each for each in dict.fromkeys(body.groups_names) if each in denied]
+    if denied:
+        body = copy(body)
+        body.groups_names = [each for each in body.groups_names if each not in denied]
     result = messages.DeleteGroupsResponse.DeletableGroupResult
     try:
         names = body.groups_names
@@ -79,6 +111,7 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
                 for group_id in dict.fromkeys(body.groups_names)
             ]
         )
+    response.results += [result(group_id=each, error_code=_DENIED) for each in refused]
     return encode(messages.DeleteGroupsResponse, response, request)
 
 

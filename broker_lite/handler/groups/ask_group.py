@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.errors import BrokerError
+from broker_lite.errors import BrokerError, GroupAuthorizationFailed
+from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import leave_lane
 from broker_lite.handler.refusals import tell_group
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 Asked = TypeVar(
@@ -39,12 +41,27 @@ def caller_of(context: HandlerContext, request: Request, group_id: str) -> Calle
     return Caller(request.api_version, request.client_id or "", client_host, None, is_coordinator)
 
 
+def check_group(
+    context: HandlerContext, group_id: str, operation: Operation = Operation.READ
+) -> None:
+    """Demand a right on a group; whoever belongs to it, or commits offsets, needs READ.
+
+    Raises:
+        GroupAuthorizationFailed: the client does not have it.
+
+    Rule: X-51 (KafkaApis.handleJoinGroupRequest).
+    """
+    if not is_allowed(context, operation, ResourceType.GROUP, group_id):
+        raise GroupAuthorizationFailed
+
+
 async def ask_group(
     context: HandlerContext,
     request: Request,
     event: Event[Asked],
     body: Asked,
     refusal: Callable[[BrokerError], Answer],
+    operation: Operation = Operation.READ,
 ) -> Answer:
     """Return the coordinator's response to a request; it may come only once the group has settled.
 
@@ -56,12 +73,14 @@ async def ask_group(
         event: the coordinator's method for the request.
         body: the decoded request.
         refusal: makes the response from an error.
+        operation: what the client has to be allowed to do with the group.
 
     Rule: G-118, G-119.
-    See: C-60, C-63.
+    See: C-60, C-63, X-51.
     """
     leave_lane(request)
     try:
+        check_group(context, body.group_id, operation)
         caller = caller_of(context, request, body.group_id)
         response = cast("Answer", await context.groups.ask(event, body.group_id, body, caller))
     except BrokerError as error:

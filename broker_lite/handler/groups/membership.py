@@ -10,6 +10,8 @@
 A JoinGroup waits until all members have joined, a SyncGroup waits for the leader's assignment.
 Later requests on the same connection wait, too (P-04).
 
+All of them need READ on the group (X-51).
+
 Not done: the reasons of v8 and v5, which Kafka only logs.
 """
 
@@ -18,7 +20,8 @@ from typing import Final
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.groups.ask_group import answer_group, ask_group
+from broker_lite.handler.groups.ask_group import Event, answer_group, ask_group
+from broker_lite.handler.groups.regexes import visible_topics, with_regexes
 from broker_lite.wire import messages
 
 _NULLABLE_PROTOCOL_SINCE: Final = 7
@@ -37,7 +40,10 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
             protocol_name=None if request.api_version >= _NULLABLE_PROTOCOL_SINCE else "",
         )
 
-    event = context.groups.coordinator.members.join
+    members = context.groups.coordinator.members
+    event: Event[messages.JoinGroupRequest] = members.join
+    if context.authorizer is not None:  # the group may have members with regular expressions
+        event = with_regexes(context, event, visible_topics(context), {})
     response = await ask_group(context, request, event, body, refusal)
     return encode(messages.JoinGroupResponse, response, request)
 

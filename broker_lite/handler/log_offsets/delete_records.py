@@ -10,11 +10,11 @@ Not done: timeout_ms, which is a wait for followers, because there are no follow
 import logging
 
 from broker_lite.errors import BrokerError, ErrorCode, InvalidTopic, UnknownTopicOrPartition
-from broker_lite.handler.authorized import denied_names
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.leadership import check_leader
-from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -29,7 +29,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DeleteRecordsRequest, request)
     response_type = messages.DeleteRecordsResponse
     names = (topic.name for topic in body.topics)
-    denied = denied_names(context, Operation.DELETE, ResourceType.TOPIC, names)
+    denied = denied_topics(context, Operation.DELETE, names)
     topics = [
         response_type.DeleteRecordsTopicResult(
             name=topic.name,

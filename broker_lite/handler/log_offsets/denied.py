@@ -1,12 +1,11 @@
 """The topics of a ListOffsets that its client may not describe: they are answered last."""
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.authorized import denied_names
 from broker_lite.handler.context import HandlerContext, Parts
-from broker_lite.handler.denied import denied_in_turns
+from broker_lite.handler.denied import denied_topics, denied_topics_in_turns
 from broker_lite.handler.large import LargeRequest, in_turns
 from broker_lite.handler.log_offsets.list_offsets_many import Answer, list_many, listed_topic
-from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 from broker_lite.wire.list_offsets import ListedPartition, ListedTopic, ListOffsetsRequest
 
@@ -23,7 +22,7 @@ def set_denied_aside(
     Rule: X-48 (KafkaApis.handleListOffsetRequest).
     """
     names = (name for name, _ in body.topics)
-    denied = denied_names(context, Operation.DESCRIBE, ResourceType.TOPIC, names)
+    denied = denied_topics(context, Operation.DESCRIBE, names)
     if not denied:
         return body, []
     refused: list[ListedTopic] = [
@@ -46,7 +45,7 @@ async def list_many_allowed(
     """
     asked: messages.ListOffsetsRequest = request.decoded
     names = (topic.name for topic in asked.topics)
-    denied = await denied_in_turns(context, Operation.DESCRIBE, names)
+    denied = await denied_topics_in_turns(context, Operation.DESCRIBE, names)
     refused = [topic for topic in asked.topics if topic.name in denied]
     if refused:
         asked.topics = [topic for topic in asked.topics if topic.name not in denied]

@@ -12,12 +12,13 @@ import logging
 from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.authorized import denied_names, is_allowed_on_cluster
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.denied import NONE_DENIED, TopicKey, denied_topics
 from broker_lite.handler.fetch.read import LOGS_AT_A_TIME
 from broker_lite.handler.leadership import check_leader
-from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -50,15 +51,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 def _denied(
     context: HandlerContext, body: messages.OffsetForLeaderEpochRequest
-) -> frozenset[str]:
+) -> frozenset[TopicKey]:
     """Return the topics that the client may not describe; a broker may describe every topic.
 
     See: X-48 (KafkaApis.handleOffsetForLeaderEpochRequest).
     """
     if is_allowed_on_cluster(context, Operation.CLUSTER_ACTION):
-        return frozenset()
+        return NONE_DENIED
     names = (topic.topic for topic in body.topics)
-    return denied_names(context, Operation.DESCRIBE, ResourceType.TOPIC, names)
+    return denied_topics(context, Operation.DESCRIBE, names)
 
 
 def _refusal(

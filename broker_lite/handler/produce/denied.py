@@ -6,7 +6,7 @@ The other partitions of the request go on.
 from broker_lite.errors import ErrorCode, TransactionalIdAuthorizationFailed, Why
 from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.context import HandlerContext
-from broker_lite.handler.denied import denied_in_turns
+from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.large import in_turns
 from broker_lite.handler.produce.check import is_transactional, needs_transactional_id
 from broker_lite.handler.produce.many import PARTITIONS_AT_A_TIME, pieces
@@ -36,21 +36,15 @@ async def set_denied_aside(
     See: V-06, V-07, X-63.
     """
     await _check_transaction(context, produce)
-    topics_by_id = context.cluster.topics_by_id
-    names: dict[str | bytes, str] = {}
-    async for name, topic_id, _ in in_turns(produce.topics):
-        if topic_id is None:
-            names[name or ""] = name or ""
-        elif topic_id in topics_by_id:
-            names[topic_id] = topics_by_id[topic_id].name
-    denied = await denied_in_turns(context, Operation.WRITE, names.values())
+    keys = (topic_id or name or "" for name, topic_id, _ in produce.topics)
+    denied = await denied_topics_in_turns(context, Operation.WRITE, keys)
     if not denied:
         return produce, {}
     allowed: Topics = []
     refused: dict[PartitionKey, PartitionAnswer] = {}
     async for topic in in_turns(produce.topics):
         key = topic[1] or topic[0] or ""
-        if names.get(key) not in denied:
+        if key not in denied:
             allowed.append(topic)
             continue
         async for index, _ in in_turns(topic[2]):

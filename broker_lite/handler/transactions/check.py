@@ -12,8 +12,10 @@ from typing import Final
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.context import HandlerContext
 from broker_lite.log.log import Log
+from broker_lite.security.acls.acl import Operation, ResourceType
 
 _NONE: Final = ErrorCode.NONE
 
@@ -27,6 +29,28 @@ class Support(Enum):
     VERIFY = "refuse with an error that old clients know"
     VERIFY_ABORTABLE = "refuse with the error that the transaction must be aborted"
     ADD = "add the partition"
+
+
+def denied_transaction(context: HandlerContext, transactional_id: str) -> ErrorCode:
+    """Return the error if the client may not write by a transactional id, else NONE.
+
+    See: X-54.
+    """
+    kind = ResourceType.TRANSACTIONAL_ID
+    if is_allowed(context, Operation.WRITE, kind, transactional_id):
+        return _NONE
+    return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def denied_group(context: HandlerContext, transactional_id: str, group_id: str) -> ErrorCode:
+    """Return the error if the client may not commit a group's offsets in a transaction, else NONE.
+
+    See: X-54 (KafkaApis.handleTxnOffsetCommitRequest, handleAddOffsetsToTxnRequest).
+    """
+    denied = denied_transaction(context, transactional_id)
+    if denied or is_allowed(context, Operation.READ, ResourceType.GROUP, group_id):
+        return denied
+    return ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 def is_open(log: Log, producer: Producer) -> bool:

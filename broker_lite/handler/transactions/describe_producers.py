@@ -1,22 +1,30 @@
 """DescribeProducers (61): the producers of partitions and their transactions (KIP-664).
 
-Not done: authorization.
+A name that no topic may have is answered before the client's rights are looked at, as in Kafka.
 """
 
 import logging
 from typing import Final
 
 from broker_lite.control.metadata.topic_names import check_topic_name
-from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    TopicAuthorizationFailed,
+    UnknownTopicOrPartition,
+)
+from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.leadership import check_leader
 from broker_lite.log.producers.entry import ActiveProducer
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
 
 
+_DENIED: Final = "Topic authorization failed."
 # Kafka has this text for an unknown topic only, and none for an unknown partition of a known topic.
 _UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."
 
@@ -25,6 +33,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe the producers of partitions.
 
     Rule: P-143.
+    See: X-61.
     """
     body = decode(messages.DescribeProducersRequest, request)
     response_type = messages.DescribeProducersResponse
@@ -45,6 +54,8 @@ def _describe(
     answer = messages.DescribeProducersResponse.PartitionResponse(partition_index=index)
     try:
         check_topic_name(topic)
+        if not is_allowed(context, Operation.READ, ResourceType.TOPIC, topic):
+            raise TopicAuthorizationFailed(_DENIED)
         if topic not in context.cluster.topics:
             raise UnknownTopicOrPartition(_UNKNOWN_TOPIC)
         log = context.cluster.log(topic, index)

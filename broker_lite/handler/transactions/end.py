@@ -5,7 +5,7 @@
 - WriteTxnMarkers: for brokers, and for administrators who abort a hanging transaction; v2 has
   the transaction's version (KIP-1228).
 
-Not done: authorization; answering EndTxn before the markers are written, as Kafka does.
+Not done: answering EndTxn before the markers are written, as Kafka does.
 """
 
 from typing import Final
@@ -20,12 +20,15 @@ from broker_lite.errors import (
     NotLeaderOrFollower,
     UnknownTopicOrPartition,
 )
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.refusals import tell_transaction
+from broker_lite.handler.transactions.check import denied_transaction
 from broker_lite.handler.transactions.partitions import before_fencing
 from broker_lite.record.control import EndTransactionMarker
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _FENCED_SINCE: Final = 2
@@ -36,11 +39,16 @@ _BUMPED_SINCE: Final = 5
 async def handle_end(context: HandlerContext, request: Request) -> Parts:
     """Commit or abort a transaction.
 
-    See: T-46 to T-53.
+    See: T-46 to T-53, X-54.
     """
     body = decode(messages.EndTxnRequest, request)
     version = request.api_version
     response = messages.EndTxnResponse()
+    denied = denied_transaction(context, body.transactional_id)
+    if denied:
+        response.error_code = denied
+        tell_transaction(context, request, denied, body.transactional_id)
+        return encode(messages.EndTxnResponse, response, request)
     outcome = await context.transactions.end(
         body.transactional_id,
         (body.producer_id, body.producer_epoch),
@@ -62,10 +70,14 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
     """Write the markers that the request lists.
 
     Rule: T-59.
+    See: X-60.
     """
     body = decode(messages.WriteTxnMarkersRequest, request)
     types = messages.WriteTxnMarkersResponse
     response = types()
+    may_write = is_allowed_on_cluster(context, Operation.ALTER) or is_allowed_on_cluster(
+        context, Operation.CLUSTER_ACTION
+    )
     written = 0
     until_ms = context.clock.unfrozen_ms() + STEP_MS
     for marker in body.markers:
@@ -76,7 +88,9 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
                 partitions.append(
                     types.WritableTxnMarkerPartitionResult(
                         partition_index=index,
-                        error_code=_write(context, marker, (topic.name, index)),
+                        error_code=_write(context, marker, (topic.name, index))
+                        if may_write
+                        else ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
                     )
                 )
                 written += 1

@@ -3,19 +3,29 @@
 - v2 leader epochs (KIP-320); v3 the member's data (KIP-447) and flexible; v4 TRANSACTION_ABORTABLE;
   v5 adds the group to the transaction (KIP-890); v6 topic ids.
 
-Not done: authorization.
+The client needs WRITE on the transactional id, READ on the group and READ on the topics (X-54).
 """
 
+from functools import partial
 from operator import itemgetter
 from typing import Final, cast
 
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.groups.ask_group import caller_of
+from broker_lite.handler.groups.denied_topics import DENIED, key_of, with_denied
 from broker_lite.handler.refusals import tell_transaction
-from broker_lite.handler.transactions.check import Support, check_partitions, is_fenced, is_open
+from broker_lite.handler.transactions.check import (
+    Support,
+    check_partitions,
+    denied_group,
+    is_fenced,
+    is_open,
+)
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _LOADING_SINCE: Final = 2
@@ -31,6 +41,46 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     See: T-41 to T-43, T-45.
     """
     body = decode(messages.TxnOffsetCommitRequest, request)
+    version = request.api_version
+    denied = denied_group(context, body.transactional_id, body.group_id)
+    if denied:
+        tell_transaction(context, request, denied, body.transactional_id)
+        response = messages.TxnOffsetCommitResponse(
+            topics=[_refuse_topic(topic, denied) for topic in body.topics]
+        )
+        return encode(messages.TxnOffsetCommitResponse, response, request)
+    topics, by_id = body.topics, version >= _TOPIC_IDS_FROM
+    keys = (key_of(topic, by_id=by_id) for topic in topics)
+    denied_ones = denied_topics(context, Operation.READ, keys)
+    if denied_ones:
+        body.topics = [each for each in topics if key_of(each, by_id=by_id) not in denied_ones]
+    response = await _commit(context, request, body)
+    if denied_ones:
+        refuse = partial(_refuse_topic, error_code=DENIED)
+        response.topics = with_denied(response.topics, topics, denied_ones, refuse, by_id=by_id)
+    return encode(messages.TxnOffsetCommitResponse, response, request)
+
+
+def _refuse_topic(
+    topic: "messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", error_code: ErrorCode
+) -> "messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic":
+    """Refuse all partitions, whether they exist or not."""
+    types = messages.TxnOffsetCommitResponse
+    make_partition = types.TxnOffsetCommitResponsePartition
+    return types.TxnOffsetCommitResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[
+            make_partition(partition_index=each.partition_index, error_code=error_code)
+            for each in topic.partitions
+        ],
+    )
+
+
+async def _commit(
+    context: HandlerContext, request: Request, body: messages.TxnOffsetCommitRequest
+) -> messages.TxnOffsetCommitResponse:
+    """Commit the offsets of topics that the client may read."""
     version = request.api_version
     failures = context.cluster.logs.commits.failures
     refused = _refused(context, body, version)
@@ -50,7 +100,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     if refused is not None:
         tell_transaction(context, request, refused, body.transactional_id)
         response = _refusal(context, body, version, refused)
-    return encode(messages.TxnOffsetCommitResponse, response, request)
+    return response
 
 
 def _refused(

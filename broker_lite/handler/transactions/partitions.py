@@ -4,20 +4,25 @@
   at once, and a check without adding (KIP-890); v5 TRANSACTION_ABORTABLE.
 - AddOffsetsToTxn: v2 PRODUCER_FENCED, v3 flexible, v4 TRANSACTION_ABORTABLE.
 
-Not done: authorization; leaving a broker's request that names no transaction unanswered, as Kafka
+Not done: leaving a broker's request that names no transaction unanswered, as Kafka
 does. Here it gets an empty answer.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS
 from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.denied import NONE_DENIED, TopicKey, denied_topics_in_turns
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.refusals import tell_transaction
+from broker_lite.handler.transactions.check import denied_group, denied_transaction
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 if TYPE_CHECKING:
@@ -42,6 +47,9 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
     types = messages.AddPartitionsToTxnResponse
     response = types()
     if request.api_version >= _BATCHED_SINCE:
+        if not is_allowed_on_cluster(context, Operation.CLUSTER_ACTION):
+            response.error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            return encode(types, response, request)
         for transaction in body.transactions:
             producer = (transaction.producer_id, transaction.producer_epoch)
             errors = await _add(
@@ -90,21 +98,24 @@ async def _add(
 ) -> Errors:
     """Add all partitions or none.
 
+    A broker, which sends the newer versions, has a right on the cluster instead.
+
     Rule: T-28.
-    See: T-29, T-31, C-73.
+    See: T-29, T-31, C-73, X-54.
     """
-    known = {}
+    found: dict[TopicPartition, ErrorCode] = {}
+    is_broker = client_version > 0
+    refused = ErrorCode.NONE if is_broker else denied_transaction(context, transactional_id)
+    denied = NONE_DENIED if is_broker or refused else await _denied_topics(context, topics)
     asked = ((topic.name, index) for topic in topics for index in topic.partitions)
     async for partition in in_turns(asked):
-        known[partition] = _is_known(context, partition)
-    if not all(known.values()):
-        return {
-            partition: ErrorCode.OPERATION_NOT_ATTEMPTED
-            if is_known
-            else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            for partition, is_known in known.items()
-        }
-    partitions = list(known)
+        found[partition] = refused or _error_of(context, partition, denied)
+    if refused:
+        tell_transaction(context, request, refused, transactional_id)
+    if any(found.values()):
+        good = ErrorCode.OPERATION_NOT_ATTEMPTED
+        return {partition: code or good for partition, code in found.items()}
+    partitions = list(found)
     transactions = context.transactions
     if verify_only:
         return transactions.verify(transactional_id, producer, partitions, context.node_id)
@@ -121,10 +132,29 @@ async def _add(
     return dict.fromkeys(partitions, error_code)
 
 
-def _is_known(context: HandlerContext, partition: TopicPartition) -> bool:
+async def _denied_topics(
+    context: HandlerContext, topics: "list[TopicAsked]"
+) -> frozenset[TopicKey]:
+    """Return the topics that a client may not write to; nobody may write to internal ones so.
+
+    See: X-54 (KafkaApis.handleAddPartitionsToTxnRequest).
+    """
+    names = {topic.name for topic in topics}
+    denied = await denied_topics_in_turns(context, Operation.WRITE, names)
+    return denied | names.intersection(INTERNAL_TOPICS)
+
+
+def _error_of(
+    context: HandlerContext, partition: TopicPartition, denied: frozenset[TopicKey]
+) -> ErrorCode:
+    """Return why a partition cannot be added; NONE if it can."""
     name, index = partition
+    if name in denied:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     topic = context.cluster.topics.get(name)
-    return topic is not None and 0 <= index < topic.partition_count
+    if topic is None or not 0 <= index < topic.partition_count:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
 
 
 def _results(topics: "list[TopicAsked]", errors: Errors) -> "list[TopicAnswer]":
@@ -160,10 +190,13 @@ async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
     """Add a group whose offsets are to be committed to a transaction.
 
     Rule: T-32.
+    See: X-54.
     """
     body = decode(messages.AddOffsetsToTxnRequest, request)
     transactions = context.transactions
-    error_code = transactions.add_partitions(
+    error_code = denied_group(
+        context, body.transactional_id, body.group_id
+    ) or transactions.add_partitions(
         body.transactional_id,
         (body.producer_id, body.producer_epoch),
         [transactions.partition_of_group(body.group_id)],

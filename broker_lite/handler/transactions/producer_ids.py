@@ -12,10 +12,13 @@ from typing import Final
 
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.authorized import is_allowed_by_any, is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.refusals import tell_transaction
+from broker_lite.handler.transactions.check import denied_transaction
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
 _NONE: Final = -1
@@ -26,12 +29,15 @@ _FENCED_SINCE: Final = 4
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer a producer's id and epoch.
 
-    Rule: T-12 to T-14, T-26.
+    Rule: T-12 to T-14, T-26, X-54.
     See: T-15 to T-25, T-27.
     """
     body = decode(messages.InitProducerIdRequest, request)
     response = messages.InitProducerIdResponse(producer_id=_NONE, producer_epoch=_NONE)
-    if (body.producer_id == _NONE) != (body.producer_epoch == _NONE):
+    denied = _denied(context, body.transactional_id)
+    if denied:
+        response.error_code = denied
+    elif (body.producer_id == _NONE) != (body.producer_epoch == _NONE):
         response.error_code = ErrorCode.INVALID_REQUEST
     elif body.transactional_id is None:
         _give_any(context, response)
@@ -41,6 +47,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             response.error_code = ErrorCode.INVALID_PRODUCER_EPOCH
     tell_transaction(context, request, response.error_code, body.transactional_id)
     return encode(messages.InitProducerIdResponse, response, request)
+
+
+def _denied(context: HandlerContext, transactional_id: str | None) -> ErrorCode:
+    """Return the error if the client may not produce so, else NONE.
+
+    Without a transactional id, whoever may write to any topic may have a producer id.
+
+    Rule: T-12 (KafkaApis.handleInitProducerIdRequest).
+    """
+    if transactional_id is not None:
+        return denied_transaction(context, transactional_id)
+    may = is_allowed_on_cluster(context, Operation.IDEMPOTENT_WRITE) or is_allowed_by_any(
+        context, Operation.WRITE, ResourceType.TOPIC
+    )
+    return ErrorCode.NONE if may else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def _give_any(context: HandlerContext, response: messages.InitProducerIdResponse) -> None:

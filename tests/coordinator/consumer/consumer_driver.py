@@ -1,6 +1,6 @@
 """Drives one consumer group: a clock, topics, members that behave, and the log of its records."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ class FakeTopics:
 
     def __init__(self, **counts: int) -> None:
         self.prepared: Mapping[str, Prepared] = {}
+        self.is_visible: Callable[[str], bool] | None = None
         self._topics: dict[str, FakeTopic] = {}
         self._made = 0
         self.racks_by_topic: dict[str, list[str]] = {}

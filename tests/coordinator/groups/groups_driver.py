@@ -33,6 +33,7 @@ class FakeTopics:
 
     def __init__(self, *names: str) -> None:
         self.prepared: Mapping[str, Prepared] = {}
+        self.is_visible: Callable[[str], bool] | None = None
         self.topics = {name: FakeTopic(name, id_of(name)) for name in names}
 
     def get(self, name: str) -> FakeTopic | None:

@@ -43,6 +43,7 @@ class FakeTopics:
 
     def __init__(self, **counts: int) -> None:
         self.prepared: Mapping[str, Prepared] = {}
+        self.is_visible: Callable[[str], bool] | None = None
         self.topics = {
             name: FakeTopic(name, name.encode() * 16, partitions)
             for name, partitions in counts.items()
