@@ -63,12 +63,13 @@ def with_denied(
             refused[key].partitions += refuse(topic).partitions
         elif key in denied:
             refused[key] = refuse(topic)
-    first: list[Answer] = list(takewhile(_is_unknown, answers))
+    first: list[Answer] = list(takewhile(is_unknown, answers))
     rest = answers[len(first) :]
     first += refused.values()
     first.sort(key=lambda answer: places[key_of(answer, by_id=by_id)])
     return first + rest
 
 
-def _is_unknown(answer: Answer) -> bool:
+def is_unknown(answer: Answer) -> bool:
+    """Return whether a topic does not exist, or not all its partitions, which come first then."""
     return bool(answer.partitions) and answer.partitions[0].error_code in _UNKNOWN

@@ -16,7 +16,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.groups.ask_group import caller_of
-from broker_lite.handler.groups.denied_topics import DENIED, key_of, with_denied
+from broker_lite.handler.groups.denied_topics import DENIED, is_unknown, key_of, with_denied
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transactions.check import (
     Support,
@@ -165,7 +165,10 @@ def _is_known(
 def _refusal(
     context: HandlerContext, body: messages.TxnOffsetCommitRequest, version: int, refused: ErrorCode
 ) -> messages.TxnOffsetCommitResponse:
-    """Answer the same error for every known partition, after those that are not known."""
+    """Answer the same error for every known partition, after those that are not known.
+
+    Topics with partitions that are not known come first.
+    """
     types = messages.TxnOffsetCommitResponse
     response = types()
     for topic in body.topics:
@@ -189,6 +192,7 @@ def _refusal(
                 ],
             )
         )
+    response.topics.sort(key=lambda topic: not is_unknown(topic))
     return response
 
 
