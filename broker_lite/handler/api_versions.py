@@ -33,7 +33,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer which APIs and features this broker has.
 
-    Rule: P-47, P-48, P-49.
+    Rule: P-46 to P-49.
     """
     body = decode(messages.ApiVersionsRequest, request)
     error = _check(context, body, request.api_version)

@@ -410,7 +410,7 @@ def ask(broker: HandlerBroker, api_key: int) -> Any:
     return broker.call(APIS[api_key].name, case.version, **case.fields(broker))
 
 
-def test_x62_each_api_has_a_case_or_a_reason() -> None:
+def test_x62_p46_each_api_has_a_case_or_a_reason() -> None:
     assert CASES.keys() | NEEDS_NOTHING.keys() == APIS.keys()
     assert not CASES.keys() & NEEDS_NOTHING.keys()
 

@@ -287,7 +287,7 @@ async def _look(
         await read_many(cluster, terms, partitions, read)
     else:
         read_partitions(cluster, terms, partitions, read)
-    read.end(has_denied=bool(terms.denied))
+    read.end()
     return read
 
 

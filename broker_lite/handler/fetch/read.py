@@ -125,6 +125,7 @@ class FetchRead:
 
     __slots__ = (
         "_files_left",
+        "_is_mixed",
         "_unknown",
         "answers",
         "answers_at_once",
@@ -142,6 +143,7 @@ class FetchRead:
         """
         self.answers: list[PartitionRead] = []
         self._unknown: list[PartitionRead] = []
+        self._is_mixed = False
         self.unknown_count = 0
         self.size_bytes = 0
         self.answers_at_once = False
@@ -170,17 +172,15 @@ class FetchRead:
 
     def add_unknown(self, answer: PartitionRead) -> None:
         """Keep the answer for a partition that the metadata does not know, or that is denied."""
-        self._unknown.append(answer)
+        unknown = self._unknown
+        if unknown and unknown[0].error_code != answer.error_code:
+            self._is_mixed = True
+        unknown.append(answer)
 
-    def end(self, *, has_denied: bool) -> None:
-        """Put the answers for unknown partitions behind the others.
-
-        Args:
-            has_denied: partitions that the client may not read were added as unknown ones. Those
-                and the others are brought into the order of the request; unknown ids come first.
-        """
+    def end(self) -> None:
+        """Put the answers for unknown partitions behind the others: first those for unknown ids."""
         self.unknown_count = len(self._unknown)
-        if has_denied:
+        if self._is_mixed:
             self._unknown.sort(key=_place_of_unknown)
         self.answers.extend(self._unknown)
         self._unknown.clear()

@@ -3,6 +3,8 @@
 That is on a plain listener, and after the exchange on another one. The exchange itself is in
 handler.authentication.
 
+Like ApiVersions, they need no right.
+
 Not done: GSSAPI, signed tokens of OAUTHBEARER, and delegation tokens.
 """
 
@@ -15,7 +17,7 @@ from broker_lite.wire import messages
 async def handle_handshake(context: HandlerContext, request: Request) -> Parts:
     """Refuse a handshake; the connection goes on.
 
-    Rule: X-02, X-12 (KafkaApis.handleSaslHandshakeRequest).
+    Rule: X-02, X-12, X-62 (KafkaApis.handleSaslHandshakeRequest).
     """
     decode(messages.SaslHandshakeRequest, request)
     response = messages.SaslHandshakeResponse(error_code=int(ErrorCode.ILLEGAL_SASL_STATE))

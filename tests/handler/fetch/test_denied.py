@@ -75,6 +75,16 @@ def test_x63_an_unknown_id_is_no_secret_and_comes_first(handlers: Handlers) -> N
     assert answers(response, 13) == [(known, 0, len(DATA)), (unknown, 100, 0), (other, 29, 0)]
 
 
+def test_f05_unknown_ids_come_before_unknown_partitions(handlers: Handlers) -> None:
+    value = request(handlers.topic_id(), b"u" * 16)
+    value.topics[0].partitions.append(wanted(9))
+    assert answers(handlers.now(FETCH, 13, value), 13) == [
+        (handlers.topic_id(), 0, len(DATA)),
+        (b"u" * 16, 100, 0),
+        (handlers.topic_id(), 3, 0),
+    ]
+
+
 @pytest.mark.parametrize(
     ("rights", "code"), [((READ,), 29), ((BROKER,), 6), ((), 29)], ids=["reads", "broker", "none"]
 )
