@@ -28,19 +28,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DeleteRecordsRequest, request)
     response_type = messages.DeleteRecordsResponse
-    names = (topic.name for topic in body.topics)
-    denied = denied_topics(context, Operation.DELETE, names)
+    # a partition that is named twice counts once, as it was named last
+    asked: dict[str, dict[int, messages.DeleteRecordsRequest.DeleteRecordsPartition]] = {}
+    for each in body.topics:
+        by_index = asked.setdefault(each.name, {})
+        by_index.update((wanted.partition_index, wanted) for wanted in each.partitions)
+    denied = denied_topics(context, Operation.DELETE, asked)
     topics = [
         response_type.DeleteRecordsTopicResult(
-            name=topic.name,
+            name=name,
             partitions=[
-                _denied(wanted.partition_index)
-                if topic.name in denied
-                else _delete(context, topic.name, wanted)
-                for wanted in topic.partitions
+                _denied(index) if name in denied else _delete(context, name, wanted)
+                for index, wanted in partitions.items()
             ],
         )
-        for topic in body.topics
+        for name, partitions in asked.items()
     ]
     return encode(response_type, response_type(topics=topics), request)
 

@@ -11,7 +11,7 @@ upload are never found.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -93,7 +93,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         body, denied = set_denied_aside(context, body)
     duplicates = _duplicates(body.topics) if version > 0 else ()
     topics: list[ListedTopic] = []
-    for name, partitions in body.topics:
+    for name, partitions in _distinct(body.topics):
         answers = []
         # A partition that the request names more than once gets one answer, which is an error.
         asked = {each.partition_index: each for each in partitions}
@@ -110,6 +110,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
                 answers.append(answer)
         topics.append((name, answers))
     return [encode_list_offsets_response(version, topics + denied)]
+
+
+def _distinct(
+    topics: Sequence[tuple[str, Sequence[AskedPartition]]],
+) -> Iterable[tuple[str, Sequence[AskedPartition]]]:
+    """Return the topics, and one that is named more than once only once.
+
+    See: F-73.
+    """
+    if len(topics) == 1 or len({name for name, _ in topics}) == len(topics):
+        return topics
+    merged: dict[str, list[AskedPartition]] = {}
+    for name, partitions in topics:
+        merged.setdefault(name, []).extend(partitions)
+    return list(merged.items())
 
 
 def _duplicates(

@@ -19,7 +19,7 @@ Answer = Callable[[ListOffsetsRequest, str, AskedPartition], Awaitable[ListedPar
 async def list_many(request: LargeRequest, answer: Answer) -> Parts:
     """Answer a large request, which is decoded already.
 
-    A partition that a topic names more than once gets one answer, which is an error.
+    A partition that is named more than once gets one answer, which is an error.
 
     Args:
         request: the request; its answer is set.
@@ -33,9 +33,13 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
     if request.api_version >= _DUPLICATES_SINCE:
         async for name, index in in_turns(_names(asked.topics)):
             counts[name, index] += 1
+    topics: dict[str, messages.ListOffsetsRequest.ListOffsetsTopic] = {}
+    async for topic in in_turns(asked.topics):
+        if topics.setdefault(topic.name, topic) is not topic:
+            topics[topic.name].partitions += topic.partitions
     kinds = messages.ListOffsetsResponse
     response = kinds(topics=[])
-    async for is_first, name, each in in_turns(_asked_once(asked.topics)):
+    async for is_first, name, each in in_turns(_asked_once(topics.values())):
         if is_first:
             response.topics.append(kinds.ListOffsetsTopicResponse(name=name))
         if each is None:
@@ -66,7 +70,7 @@ def _names(
 
 
 def _asked_once(
-    topics: "list[messages.ListOffsetsRequest.ListOffsetsTopic]",
+    topics: "Iterable[messages.ListOffsetsRequest.ListOffsetsTopic]",
 ) -> Iterator[tuple[bool, str, AskedPartition | None]]:
     """Yield each topic with None, then with its partitions; the last of equal partitions counts."""
     for topic in topics:

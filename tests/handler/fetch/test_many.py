@@ -168,7 +168,7 @@ def test_f01_an_answer_of_many_topics_is_as_in_one_piece(
     value.topics = [
         kind.FetchTopic(
             topic=MANY if number % 3 else "unknown",
-            topic_id=topic_id if number % 3 else bytes([number // 250 + 1]) * 16,
+            topic_id=topic_id if number % 3 else (number + 1).to_bytes(16, "big"),
             partitions=[wanted(number + more) for more in range(0, 600 * (number % 7), 600)],
         )
         for number in range(COUNT)

@@ -61,6 +61,18 @@ def test_x48_f73_a_denied_partition_is_answered_as_often_as_it_is_named(
     assert listed(response) == [(TOPIC, 42, -1), ("other", 29, -1), ("other", 29, -1)]
 
 
+@pytest.mark.parametrize("count", [2, 1000])
+def test_f73_a_topic_that_is_named_twice_is_answered_once(
+    broker: HandlerBroker, count: int
+) -> None:
+    broker.cluster.create_topic(TOPIC)
+    value = offsets_request(*[TOPIC, "unknown"] * count)
+    value.topics[-2].partitions = offsets_request(TOPIC, indexes=(1,)).topics[0].partitions
+    found = listed(broker.request("ListOffsets", 4, value))
+    of_two = (TOPIC, 42, -1) if count > 2 else (TOPIC, 0, 0)
+    assert found == [of_two, (TOPIC, 3, -1), ("unknown", 42, -1)]
+
+
 @pytest.mark.usefixtures("short_turns")
 def test_x48_a_request_of_very_many_partitions(broker: HandlerBroker) -> None:
     broker.cluster.create_topic(TOPIC)
@@ -109,3 +121,21 @@ def test_x56_records_of_denied_topics_stay(handlers: Handlers) -> None:
         for each in topic.partitions
     ] == [("other", 29, -1), ("unknown", 29, -1), (TOPIC, 0, 1)]
     assert handlers.log(0, "other").log_start_offset == 0
+
+
+def test_f90_of_a_partition_that_is_named_twice_the_last_counts(handlers: Handlers) -> None:
+    handlers.produce(batch(record()))
+    types = messages.DeleteRecordsRequest
+    topics = [
+        types.DeleteRecordsTopic(
+            name=TOPIC,
+            partitions=[types.DeleteRecordsPartition(partition_index=0, offset=offset)],
+        )
+        for offset in (2, 1)
+    ]
+    response = handlers.now(DELETE_RECORDS, 2, types(timeout_ms=1000, topics=topics))
+    assert [
+        (topic.name, each.error_code, each.low_watermark)
+        for topic in response.topics
+        for each in topic.partitions
+    ] == [(TOPIC, 0, 1)]
