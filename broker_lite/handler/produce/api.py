@@ -17,6 +17,8 @@ With acks -1 the answer waits for the high watermark, which stands still while a
 behind, and min.insync.replicas is compared with the ISR (V-13).
 
 With an authorizer, the partitions that the client may not write to are set aside first (X-46).
+
+Not done: quotas, so an answer is never throttled.
 """
 
 from typing import Final

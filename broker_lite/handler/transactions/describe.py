@@ -4,6 +4,8 @@
 
 Topics that the client may not describe are left out of a transaction that it may describe.
 
+Not done: showing an id that a request names more than ten times as often as that.
+
 Rule: P-144, P-145.
 """
 

@@ -1,6 +1,8 @@
 """DescribeProducers (61): the producers of partitions and their transactions (KIP-664).
 
 A name that no topic may have is answered before the client's rights are looked at, as in Kafka.
+
+Not done: quotas on requests, so an answer is never throttled.
 """
 
 import logging

@@ -4,6 +4,8 @@
   v5 adds the group to the transaction (KIP-890); v6 topic ids.
 
 The client needs WRITE on the transactional id, READ on the group and READ on the topics (X-54).
+
+Not done: quotas on requests, so an answer is never throttled.
 """
 
 from functools import partial

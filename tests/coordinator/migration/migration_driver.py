@@ -44,10 +44,7 @@ class FakeTopics:
     def __init__(self, **counts: int) -> None:
         self.prepared: Mapping[str, Prepared] = {}
         self.is_visible: Callable[[str], bool] | None = None
-        self.topics = {
-            name: FakeTopic(name, name.encode() * 16, partitions)
-            for name, partitions in counts.items()
-        }
+        self.topics = {name: FakeTopic(name, name.encode() * 16, n) for name, n in counts.items()}
 
     def get(self, name: str) -> FakeTopic | None:
         return self.topics.get(name)

@@ -1,7 +1,4 @@
-"""Commits of topics that the client may not use: X-52 to X-54, G-60, G-105.
-
-Also tests: broker_lite.handler.transactions.offset_commit.
-"""
+"""Commits of topics that the client may not use: X-52 to X-54, G-60, G-105."""
 
 from typing import Any
 
