@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from broker_lite.coordinator.consumer.member import ConsumerMember
-from broker_lite.coordinator.consumer.regexes import refresh_regexes
+from broker_lite.coordinator.consumer.regexes import REFRESH_MS, refresh_regexes
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.subscriptions import Prepared, matching_names
 from broker_lite.errors import InvalidRegularExpression
@@ -242,3 +242,27 @@ def test_a_static_member_under_the_id_of_another_one_leaves_no_expression_behind
     driver.join("m2", names=["u"], instance_id="i", subscribed_topic_regex="")
     assert driver.group.regexes == driver.replayed().regexes == {}
     assert driver.group.subscribed_topics() == {"u"}
+
+
+def test_an_expression_matches_what_the_sender_may_see() -> None:
+    """G-100: after ten minutes it is matched again, because what may be seen may have changed."""
+    driver = Driver(t=1, u=1)
+    seen = {"t"}
+    driver.topics.is_visible = seen.__contains__
+    driver.join("m1", None, subscribed_topic_regex="[a-z]")
+    assert driver.group.regexes["[a-z]"].topics == ("t",)
+    seen.add("u")
+    driver.beat("m1")
+    assert driver.group.regexes["[a-z]"].topics == ("t",)
+    driver.now_ms += REFRESH_MS + 1
+    driver.topics.is_visible = None  # nobody is asked where everything may be seen
+    driver.beat("m1")
+    assert driver.group.regexes["[a-z]"].topics == ("t",)
+    driver.topics.is_visible = seen.__contains__
+    driver.beat("m1")
+    assert driver.group.regexes["[a-z]"].topics == ("t", "u")
+    seen.clear()
+    driver.topics.make("v", 1)
+    driver.group.topics_changed(["v"])
+    driver.beat("m1")
+    assert driver.group.regexes["[a-z]"].topics == ()
