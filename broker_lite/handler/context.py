@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker_lite.control.cluster.stale_view import MetadataView
     from broker_lite.control.coordinators.group_service import Groups
     from broker_lite.control.coordinators.transaction_service import Transactions
+    from broker_lite.control.quotas.request_quota import RequestQuota
     from broker_lite.handler.fetch.session import FetchSessionCache
     from broker_lite.handler.lane import Lane
     from broker_lite.log.files.open_file import FileSlice
@@ -41,8 +42,10 @@ __all__ = [
     "Hook",
     "Hooks",
     "ListenerInfo",
+    "MutedAnswer",
     "Parts",
     "Request",
+    "Throttling",
     "Wire",
     "WireAnswer",
 ]
@@ -83,6 +86,20 @@ class WireAnswer(list["bytes | FileSlice"]):
     def __init__(self, leave: "Callable[[Wire], Awaitable[None]]") -> None:
         super().__init__()
         self.leave = leave
+
+
+class MutedAnswer(list["bytes | FileSlice"]):
+    """An answer that leaves at once, after which nothing is read from the client for some time.
+
+    Attributes:
+        has_parts: whether there is an answer; its parts are those of this list.
+        until_ms: when the time is over, by the broker's clock.
+    """
+
+    def __init__(self, parts: "Parts | None", until_ms: int) -> None:
+        super().__init__(parts or ())
+        self.has_parts = parts is not None
+        self.until_ms = until_ms
 
 
 class Wire(Protocol):
@@ -149,6 +166,15 @@ class Hooks(dict[int, Hook]):
     keep_refused: "KeepRefused | None" = None
 
 
+class Throttling(Protocol):
+    """Handles the requests of a node's clients while there are quotas."""
+
+    def handle(
+        self, context: "HandlerContext", request: Request, handle: Handler, hook: "Hook | None", /
+    ) -> Awaitable[Parts | None]:
+        """Call the handler inside the hook; the answer of a throttled client is a MutedAnswer."""
+
+
 Renew: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[tuple[Parts | None, str] | None]]"
 
 
@@ -187,6 +213,8 @@ class HandlerContext:
     those by which it authenticates again: the answer and why the connection ends after it, or None.
     `authorizer` decides what the client may do; None where everybody may do everything. Handlers
     ask it by the functions of `handler/authorized.py`.
+    While any client has a quota, `quotas` handles the requests, and `quota` is that of the request
+    in progress; both are None otherwise.
     `client_log` takes the log lines that a client can cause as often as it likes; the whole node
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
@@ -211,6 +239,8 @@ class HandlerContext:
         "local_address",
         "node_id",
         "principal",
+        "quota",
+        "quotas",
         "renew",
         "sasl",
         "settings",
@@ -241,6 +271,7 @@ class HandlerContext:
         sibling: Callable[[int], ListenerInfo | None] | None = None,
         sasl: "SaslRules | None" = None,
         authorizer: "Authorizer | None" = None,
+        quotas: Throttling | None = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
@@ -262,6 +293,8 @@ class HandlerContext:
         self.sasl = sasl
         self.authorizer = authorizer
         self.renew: Renew | None = None
+        self.quotas = quotas
+        self.quota: RequestQuota | None = None
         self.software = ""
         self.has_waited = False
         self.stop = Stop()

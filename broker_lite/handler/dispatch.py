@@ -48,10 +48,11 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
         handle = api.handle
         if len(request.body) > LARGE_BYTES:
             handle = partial(handle_large, handle)
-    if context.hooks:
-        hook = context.hooks.get(request.api_key)
-        if hook is not None:
-            return hook(context, request, handle)
+    hook = context.hooks.get(request.api_key) if context.hooks else None
+    if context.quotas is not None:
+        return context.quotas.handle(context, request, handle, hook)
+    if hook is not None:
+        return hook(context, request, handle)
     return handle(context, request)
 
 

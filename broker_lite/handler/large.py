@@ -211,11 +211,11 @@ async def _decode(message: MessageType, request: Request) -> Struct:
     slices = message.decode_slices(
         request.body, request.api_version, request.position, ELEMENTS_MAX
     )
-    value, _ = await _result(slices)
+    value, _ = await in_slices(slices)
     return value
 
 
-async def _result(slices: Generator[None, None, T]) -> T:
+async def in_slices(slices: Generator[None, None, T]) -> T:
     """Run a generator in slices and return its result."""
     began = perf_counter()
     while True:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Final
 from anyio import CancelScope, Event
 from anyio.lowlevel import checkpoint
 
-from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, WireAnswer
+from broker_lite.handler.context import (
+    CloseConnection,
+    HandlerContext,
+    MutedAnswer,
+    Parts,
+    WireAnswer,
+)
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
 from broker_lite.server.resets import Resets
@@ -24,6 +30,7 @@ from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
 from broker_lite.server.tls_socket import TlsSocket
 from broker_lite.server.unsent import UnsentAnswers
+from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
 if TYPE_CHECKING:
@@ -52,7 +59,9 @@ class ClientConnection:
         "_authenticating",
         "_context",
         "_held",
+        "_is_muted",
         "_loop",
+        "_pauses",
         "_scope",
         "_sock",
         "_stopping",
@@ -72,10 +81,13 @@ class ClientConnection:
         resets: Resets,
         unsent: UnsentAnswers,
         tls: "TlsListener | None" = None,
+        *,
+        pauses: Pauses,
     ) -> None:
         """Take over an accepted, non-blocking socket; run() closes it.
 
-        With `tls`, it is a TlsSocket whose client has not shaken hands yet.
+        With `tls`, it is a TlsSocket whose client has not shaken hands yet. Throttled clients wait
+        by `pauses`.
         """
         self._sock = sock
         self._context = context
@@ -84,6 +96,8 @@ class ClientConnection:
         self._authenticating = False
         self.paused: Event | None = None
         self._held = b""
+        self._is_muted = False
+        self._pauses = pauses
         self._loop = loop
         self.since_s = loop.time()
         self._unsent = unsent
@@ -111,7 +125,7 @@ class ClientConnection:
 
         See: P-11.
         """
-        return self._stream.is_waiting or self._stream.is_sending
+        return self._stream.is_waiting or self._stream.is_sending or self._is_muted
 
     def release_idle_memory(self) -> None:
         """Free the receive buffer if the connection handles no request."""
@@ -130,7 +144,7 @@ class ClientConnection:
     def stop(self) -> None:
         """Close after the request in progress, or at once if there is none."""
         self._stopping = True
-        if self._tls is not None or self._authenticating:
+        if self._tls is not None or self._authenticating or self._is_muted:
             self._scope.cancel()
         self._stream.finish()
 
@@ -242,8 +256,9 @@ class ClientConnection:
             stream.handling = False
             if self.paused is not None:
                 await self.paused.wait()
-            # Only a fault's answer is more than a list; its hook may be gone by now.
-            if body is not None and (type(body) is list or not await self._has_left(body)):
+            # Only the answer of a fault, or of a throttled client, is more than a list. The hook
+            # of the fault may be gone by now.
+            if body is not None and (type(body) is list or not await self._has_left(request, body)):
                 may_wait = context.has_waited or (context.hooks and context.hooks.may_wait)
                 more = not may_wait and framing.has_whole_produce()
                 outgoing = self._send(request, body, more=more)
@@ -302,14 +317,37 @@ class ClientConnection:
             return None
         return send_now(self._sock, parts)
 
-    async def _has_left(self, body: Parts) -> bool:
-        """Let a fault send its answer in its own way; return False if the answer is a usual one."""
+    async def _has_left(self, request: Request, body: Parts) -> bool:
+        """Let an answer leave in its own way; return False if it is a usual one."""
+        if isinstance(body, MutedAnswer):
+            await self._mute(request, body)
+            return True
         if not isinstance(body, WireAnswer):
             return False
         if self._held:
             await self._send_held()
         await body.leave(self)
         return True
+
+    async def _mute(self, request: Request, answer: MutedAnswer) -> None:
+        """Send the answer of a throttled client, and read nothing from it for its throttle time.
+
+        Rule: X-88 (SocketServer, ChannelMuteState).
+        """
+        if answer.has_parts:
+            outgoing = self._send(request, answer, more=False)
+            if outgoing is not None:
+                await self._send_rest(outgoing)
+            outgoing = None
+        elif self._held:
+            await self._send_held()
+        answer.clear()
+        # As while a request is handled: the client's close ends it.
+        self._is_muted = self._stream.handling = True
+        try:
+            await self._pauses.wait_until(answer.until_ms)
+        finally:
+            self._is_muted = self._stream.handling = False
 
     async def send(self, data: bytes) -> None:
         """Send bytes as they are, for a fault; see handler.context.Wire.

@@ -11,6 +11,7 @@ from broker_lite.settings import Settings
 logger = logging.getLogger("broker_lite.server")
 
 NO_LIMIT: Final = 2**31 - 1
+CREATION_RATE: Final = "max.connection.creation.rate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,6 @@ class Limits:
         connections_max: at one time, over all listeners.
         connections_per_ip_max: at one time, from one address.
         connections_per_ip_overrides: the same for some addresses.
-        connections_per_second_max: new connections per second.
         connections_max_idle_ms: idle connections are closed after it; if below 1, never.
         send_buffer_bytes: below 1 it is the system's choice, which grows with large fetches.
         receive_buffer_bytes: below 1 it is the system's choice, which grows with need.
@@ -41,7 +41,6 @@ class Limits:
     connections_max: int = NO_LIMIT
     connections_per_ip_max: int = NO_LIMIT
     connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
-    connections_per_second_max: int = NO_LIMIT
     connections_max_idle_ms: int = 600_000
     send_buffer_bytes: int = -1
     receive_buffer_bytes: int = 0
@@ -76,12 +75,21 @@ def limits_of(settings: Settings) -> Limits:
         connections_max=settings.max_connections,
         connections_per_ip_max=settings.max_connections_per_ip,
         connections_per_ip_overrides=_overrides(settings.max_connections_per_ip_overrides),
-        connections_per_second_max=settings.max_connection_creation_rate,
         connections_max_idle_ms=settings.connections_max_idle_ms,
         send_buffer_bytes=settings.socket_send_buffer_bytes,
         receive_buffer_bytes=settings.socket_receive_buffer_bytes,
         request_memory_bytes=settings.queued_max_request_bytes,
         unsent_bytes_max=settings.broker_lite_unsent_max_bytes,
+    )
+
+
+def has_rate(settings: Settings) -> bool:
+    """Whether there is a limit of connections per second, of the node or one of its listeners.
+
+    See: X-90.
+    """
+    return settings.max_connection_creation_rate != NO_LIMIT or any(
+        name.endswith(CREATION_RATE) for name in (*settings.dynamic, *settings.given)
     )
 
 

@@ -17,6 +17,8 @@ from broker_lite.settings import join_address
 logger = logging.getLogger("broker_lite.server")
 
 Admit: TypeAlias = Callable[[socket.socket, tuple[str, int], ListenerInfo], None]
+Delay: TypeAlias = Callable[[ListenerInfo], int]
+"""Returns after how many milliseconds the next client of a listener is served."""
 
 _ACCEPTS_PER_EVENT: Final = 64
 # If no descriptor or memory is left, clients are left in the backlog for so long.
@@ -129,9 +131,15 @@ def plain_address(address: tuple[Any, ...]) -> tuple[str, int]:
 
 
 async def accept_forever(
-    listener: socket.socket, info: ListenerInfo, admit: Admit, descriptors: ClientDescriptors
+    listener: socket.socket,
+    info: ListenerInfo,
+    admit: Admit,
+    delay: Delay,
+    descriptors: ClientDescriptors,
 ) -> None:
     """Accept clients and pass them to `admit`, until cancelled; the listening socket stays open.
+
+    `delay` is asked for each client. While one has to wait, those behind it stay in the backlog.
 
     Without a free descriptor it pauses, because the backlog keeps the socket readable: the loop
     would spin.
@@ -146,6 +154,9 @@ async def accept_forever(
                     break
                 sock, address = listener.accept()
                 exhausted = False
+                delay_ms = delay(info)
+                if delay_ms:
+                    await _keep(sock, delay_ms)
                 admit(sock, plain_address(address), info)
         except BlockingIOError:
             continue
@@ -157,3 +168,12 @@ async def accept_forever(
                 logger.error("cannot accept clients: %s", error.strerror)
             exhausted = True
             await anyio.sleep(_EXHAUSTED_PAUSE_S)
+
+
+async def _keep(sock: socket.socket, delay_ms: int) -> None:
+    """Let a client wait; its connection is closed if that is cancelled."""
+    try:
+        await anyio.sleep(delay_ms / 1000)
+    except BaseException:
+        sock.close()
+        raise

@@ -23,8 +23,10 @@ from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
 from broker_lite.server.stalled_frames import StalledFrames
 from broker_lite.server.tls_socket import wrap
+from broker_lite.server.upkeep.pauses import Pauses
 
 if TYPE_CHECKING:
+    from broker_lite.server.connection_rates import ConnectionRates
     from broker_lite.server.tls_listeners import TlsListener
 
 logger = logging.getLogger("broker_lite.server")
@@ -64,7 +66,9 @@ class Node:
         clock: Clock,
         client_log: RateLimitedLog,
         shares: ClientShares,
+        pauses: Pauses,
         gate: Gate | None = None,
+        get_rates: "Callable[[], ConnectionRates | None]" = lambda: None,
         tls: "Mapping[str, TlsListener] | None" = None,
     ) -> None:
         """Make a node; run() accepts clients.
@@ -77,25 +81,29 @@ class Node:
             clock: measures idle time.
             client_log: takes the lines that clients can cause; the node has its counts written.
             shares: what the clients of all nodes of the process share.
+            pauses: by which throttled clients wait.
             gate: asked for each accepted client; it keeps the socket where it returns False.
+            get_rates: returns what limits connections per second; None while nothing does.
             tls: the listeners with TLS, by name.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
         self._get_limits = get_limits
         self._clock = clock
+        self._pauses = pauses
         self._client_log = client_log
         self._listeners = listeners
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
         self._shares = shares
         self._gate = gate
+        self._get_rates = get_rates
+        self._throttled: dict[socket.socket, asyncio.TimerHandle] = {}
         self._tls = tls or {}
         shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
         self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
         self._group: TaskGroup | None = None
-        self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
         self._turned = anyio.Event()
         self._paused: anyio.Event | None = None
@@ -154,6 +162,8 @@ class Node:
         finally:
             self._group = None
             self._client_log.write_counts(now=True)
+            for sock in list(self._throttled):
+                self._let_go(sock)
             self._shares.remove(self._reclaim_memory)
             if self._resets is not None:
                 self._resets.close()
@@ -174,7 +184,12 @@ class Node:
         async with anyio.create_task_group() as accepting:
             for sock, info in () if self._paused else self._listeners:
                 accepting.start_soon(
-                    accept_forever, sock, info, self._admit, self._shares.descriptors
+                    accept_forever,
+                    sock,
+                    info,
+                    self._admit,
+                    self._delay_ms,
+                    self._shares.descriptors,
                 )
             await self._turned.wait()
             accepting.cancel_scope.cancel()
@@ -193,6 +208,8 @@ class Node:
         """
         descriptors = self._shares.descriptors
         if self._gate is not None and not self._gate(sock, address, info, descriptors):
+            return
+        if self._is_throttled(sock, address[0], info):
             return
         limits = self._get_limits()
         if self._group is None or self._resets is None or self._is_one_too_many(address[0], limits):
@@ -229,6 +246,7 @@ class Node:
             self._resets,
             self._shares.unsent,
             tls,
+            pauses=self._pauses,
         )
         connection.paused = self._paused  # it may have been accepted just before hang()
         descriptors.take()
@@ -237,15 +255,36 @@ class Node:
         self._group.start_soon(connection.run, self._forget)
 
     def _is_one_too_many(self, ip: str, limits: Limits) -> bool:
-        second, count = self._second
-        this_second = self._clock.unfrozen_ms() // 1000
-        count = count + 1 if second == this_second else 1
-        self._second = (this_second, count)
-        return (
-            len(self._connections) >= limits.connections_max
-            or self._connections_per_ip[ip] >= limits.connections_max_of(ip)
-            or count > limits.connections_per_second_max
-        )
+        return len(self._connections) >= limits.connections_max or self._connections_per_ip[
+            ip
+        ] >= limits.connections_max_of(ip)
+
+    def _delay_ms(self, info: ListenerInfo) -> int:
+        """Return how long the next client of a listener has to wait.
+
+        See: X-90.
+        """
+        rates = self._get_rates()
+        return 0 if rates is None else rates.delay_ms(info.name)
+
+    def _is_throttled(self, sock: socket.socket, ip: str, info: ListenerInfo) -> bool:
+        """Keep the connection of an address that is above its quota, and close it later.
+
+        See: X-91.
+        """
+        rates = self._get_rates()
+        throttle_ms = 0 if rates is None else rates.throttle_ms(ip, info.name)
+        if throttle_ms:
+            self._shares.descriptors.take()
+            loop = asyncio.get_running_loop()
+            self._throttled[sock] = loop.call_later(throttle_ms / 1000, self._let_go, sock)
+        return throttle_ms > 0
+
+    def _let_go(self, sock: socket.socket) -> None:
+        """Close a connection that was kept."""
+        self._throttled.pop(sock).cancel()
+        self._shares.descriptors.give_back()
+        sock.close()
 
     def _forget(self, connection: ClientConnection) -> None:
         """Make room for another connection after one has ended."""
@@ -290,6 +329,7 @@ class Node:
                         connection.drop_if_abandoned()
                     continue
                 seen[connection] = (events, since_ms)
+                connection.drop_if_abandoned()  # a muted one
                 connection.release_idle_memory()
                 if 0 < idle_ms_max <= now_ms - since_ms:
                     ip = connection.client_ip

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Container, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
@@ -17,18 +17,24 @@ from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.descriptors import clients_max
 from broker_lite.server.gateway import as_seen_from
-from broker_lite.server.limits import CurrentLimits, limits_of
+from broker_lite.server.limits import CurrentLimits, has_rate, limits_of
 from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.seams import Seams
+from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.settings import Settings
 from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 
 if TYPE_CHECKING:
+    from broker_lite.control.quotas.mutations import Mutations
+    from broker_lite.handler.throttling import NodeThrottling
     from broker_lite.security.acls.authorizer import Authorizer
     from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.security.sasl.scram import Credential
+    from broker_lite.server.connection_rates import ConnectionRates
     from broker_lite.server.tls_listeners import TlsListener
+
+_OF_ADDRESSES: Final = ("connection_creation_rate", ("ip",))
 
 FindListener = Callable[[int, str], ListenerInfo | None]
 """Finds the listener of a node by the node's id and the listener's name."""
@@ -64,6 +70,12 @@ class NodeMaker:
         open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
         self._shares = ClientShares(limits, clients_max(open_max), self._client_log)
         self._lane = Lane()
+        self._pauses = Pauses(clock)
+        self._nodes: dict[int, Node] = {}
+        self._throttlings: dict[int, NodeThrottling] = {}
+        self._mutations: Mutations | None = None
+        self._rates: dict[int, ConnectionRates] = {}
+        cluster.watchers.quotas_changed = self._quotas_changed
         # A store is read once: a node that comes back must not keep the others waiting.
         self._tls = self._tls_listeners()
         self.find_listener: FindListener = lambda _node_id, _name: None
@@ -103,9 +115,10 @@ class NodeMaker:
                 sibling=self._sibling_of(client_host, listener.name),
                 sasl=sasl.get(listener.name),
                 authorizer=authorizer,
+                quotas=self._throttling_of(node_id),
             )
 
-        return Node(
+        node = self._nodes[node_id] = Node(
             listeners=listeners,
             apis=apis,
             make_context=make_context,
@@ -114,8 +127,11 @@ class NodeMaker:
             client_log=self._client_log,
             shares=self._shares,
             gate=partial(self._seams.admits, node_id),
+            get_rates=partial(self._connection_rates, node_id),
             tls=self._tls.get(node_id),
+            pauses=self._pauses,
         )
+        return node
 
     def _fetch_sessions(self) -> FetchSessionCache:
         settings = self._cluster.settings
@@ -123,6 +139,41 @@ class NodeMaker:
             settings.max_incremental_fetch_session_cache_slots,
             settings.broker_lite_fetch_sessions_max_bytes // len(self._cluster.node_ids),
         )
+
+    def _quotas_changed(self) -> None:
+        """Let requests be measured from now on, or no longer."""
+        for node_id, node in self._nodes.items():
+            throttling = self._throttling_of(node_id)
+            for connection in node.connections:
+                connection.context.quotas = throttling
+
+    def _throttling_of(self, node_id: int) -> "NodeThrottling | None":
+        """Return what measures the requests of a node's clients; None while nobody has a quota."""
+        if not self._cluster.client_quotas:
+            return None
+        throttling = self._throttlings.get(node_id)
+        if throttling is None:
+            # A broker without quotas does not import them.
+            from broker_lite.server.throttlings import mutations_of, throttling_of
+
+            if self._mutations is None:
+                self._mutations = mutations_of(self._cluster, self._clock)
+            throttling = throttling_of(self._cluster, node_id, self._clock, self._mutations)
+            self._throttlings[node_id] = throttling
+        return throttling
+
+    def _connection_rates(self, node_id: int) -> "ConnectionRates | None":
+        """Return what limits the connections per second of a node; None while nothing does."""
+        cluster = self._cluster
+        if not (cluster.quota_counts.get(_OF_ADDRESSES) or has_rate(cluster.settings_of(node_id))):
+            return None
+        rates = self._rates.get(node_id)
+        if rates is None:
+            # A broker without quotas does not import them.
+            from broker_lite.server.throttlings import connection_rates_of
+
+            rates = self._rates[node_id] = connection_rates_of(cluster, node_id, self._clock)
+        return rates
 
     def _tls_listeners(self) -> "Mapping[int, Mapping[str, TlsListener]]":
         """Return the TLS listeners of each node, by node id and name."""

@@ -24,11 +24,13 @@ from broker_lite.handler.context import (
 from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_shares import ClientShares
+from broker_lite.server.connection_rates import ConnectionRates
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import ContextFactory, Node
 from broker_lite.server.seams import Seams
 from broker_lite.server.tls_listeners import TlsListener
+from broker_lite.server.upkeep.pauses import Pauses
 from tests.support.disk import disk
 
 __all__ = ["disk"]
@@ -198,6 +200,7 @@ def serve() -> Serve:
         clients_max: int = 10_000,
         seams: Seams | None = None,
         tls: Mapping[str, TlsListener] | None = None,
+        rates: ConnectionRates | None = None,
     ) -> AsyncIterator[Served]:
         parking = Parking()
         seams = seams or Seams()
@@ -226,7 +229,9 @@ def serve() -> Serve:
             clock=clock,
             client_log=client_log,
             shares=ClientShares(limits or Limits(), clients_max, client_log),
+            pauses=Pauses(clock),
             gate=partial(seams.admits, 1),
+            get_rates=lambda: rates,
             tls=tls,
         )
         served = Served(node, clock, sockets.addresses, parking)

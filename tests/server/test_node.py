@@ -81,11 +81,6 @@ async def test_p_12_max_connections_per_ip(serve: Serve) -> None:
         assert await again.answer() == (1, b"in")
 
 
-async def test_p_12_connection_rate(serve: Serve) -> None:
-    async with serve(limits=Limits(connections_per_second_max=0)) as served:
-        assert await (await served.connect()).is_closed()
-
-
 async def test_p_11_idle_connections_are_closed(serve: Serve) -> None:
     async with serve(limits=Limits(connections_max_idle_ms=100)) as served:
         idle, parked = await served.connect(), await served.connect()

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.protocol.framing import RequestFraming
@@ -19,6 +20,7 @@ from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.resets import Resets
 from broker_lite.server.unsent import NO_LIMIT, UnsentAnswers
+from broker_lite.server.upkeep.pauses import Pauses
 from tests.server.conftest import (
     ECHO,
     PARKED,
@@ -71,7 +73,13 @@ async def connected() -> AsyncIterator[Alone]:
     alone = Alone(Client(near), parking, context)
     with Resets(loop) as resets, near:
         connection = ClientConnection(
-            far, framing, context, loop, resets, UnsentAnswers(NO_LIMIT, log)
+            far,
+            framing,
+            context,
+            loop,
+            resets,
+            UnsentAnswers(NO_LIMIT, log),
+            pauses=Pauses(Clock()),
         )
 
         with anyio.fail_after(TIMEOUT_S):

@@ -121,6 +121,16 @@ class ClusterView:
         return self._image.client_quotas
 
     @property
+    def quota_counts(self) -> Mapping[tuple[str, tuple[str, ...]], int]:
+        """How many entities have a quota, by its key and the types of the entity; a live view."""
+        return self._image.quota_counts
+
+    @property
+    def quota_changes(self) -> int:
+        """A number that grows with each change of a quota."""
+        return self._image.quota_changes
+
+    @property
     def scram_credentials(self) -> Credentials:
         """The credentials of users; a live view."""
         return self._image.scram_credentials

@@ -1,6 +1,6 @@
 """Notifies the parts of the broker that have to react to changes of the cluster."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Protocol
 
 from broker_lite.control.metadata.topic import Topic
@@ -23,10 +23,15 @@ class ClusterWatcher(Protocol):
 
 
 class Watchers:
-    """All watchers, called in the order in which they were added, unless one has to be first."""
+    """All watchers, called in the order in which they were added, unless one has to be first.
+
+    Attributes:
+        quotas_changed: called after quotas of clients have changed.
+    """
 
     def __init__(self) -> None:
         self._watchers: list[ClusterWatcher] = []
+        self.quotas_changed: Callable[[], object] = lambda: None
 
     def add(self, watcher: ClusterWatcher) -> None:
         """Call a watcher from now on."""

@@ -4,6 +4,7 @@ Only `apply` changes an image, so a replay at the start gives the same image as 
 records that this broker does not use are skipped; they stay in the log.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -46,6 +47,9 @@ class MetadataImage:
         self.topics_by_id: dict[bytes, Topic] = {}
         self.features: dict[str, int] = {}
         self.client_quotas: dict[Entity, dict[str, float]] = {}
+        # how many entities have a quota, by its key and the types of the entity
+        self.quota_counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self.quota_changes = 0
         self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
         self.acls = AclTable()
         self.next_producer_id = 0
@@ -258,10 +262,15 @@ class MetadataImage:
     def _client_quota(self, record: messages.ClientQuotaRecord) -> None:
         entity = entity_of([(one.entity_type, one.entity_name) for one in record.entity])
         values = self.client_quotas.setdefault(entity, {})
+        had = record.key in values
         if record.remove:
             values.pop(record.key, None)
         else:
             values[record.key] = record.value
+        self.quota_counts[record.key, tuple(kind for kind, _ in entity)] += (
+            record.key in values
+        ) - had
+        self.quota_changes += 1
         if not values:
             del self.client_quotas[entity]
 

@@ -1,8 +1,7 @@
 """Client quotas: the rules for setting them, and the filters for describing them.
 
 A quota is set on an entity: a user, a client id, both, or an IP address. Each has a name, or None
-for the default. Quotas are stored in the metadata log and described, but no client is throttled by
-them yet.
+for the default. Quotas are stored in the metadata log; control.quotas puts them into force.
 
 Source: ClientQuotaControlManager, ClientQuotasImage; compared with a Kafka 4.3.1.
 """

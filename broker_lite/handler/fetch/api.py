@@ -13,10 +13,9 @@ memory to messages of magic 0 (v0-1) or 1 (v2-3), and versions below 10 do not g
 - v15 replica state instead of the replica id (KIP-903); v16 the address of a leader that moved
   (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
 
-Not done: quotas, so an answer is never throttled; followers, because a partition's only replica is
-on this broker, and a follower is answered that it is not a replica (F-02);
-message.downconversion.enable, a topic setting that Kafka 4 no longer has: records are always
-converted for clients that need it.
+Not done: followers, because a partition's only replica is on this broker, and a follower is
+answered that it is not a replica (F-02); message.downconversion.enable, a topic setting that Kafka
+4 no longer has: records are always converted for clients that need it.
 """
 
 from typing import TYPE_CHECKING, Final, cast
@@ -52,8 +51,10 @@ from broker_lite.handler.fetch.session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION,
+    TOPIC_IDS_FROM,
     FetchSession,
     next_epoch,
+    session_error,
 )
 from broker_lite.handler.large import LargeRequest, leave_lane, let_go
 from broker_lite.handler.refusals import tell_fetch
@@ -63,9 +64,9 @@ from broker_lite.wire.node_endpoints import NodeEndpoint
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
+    from broker_lite.control.quotas.request_quota import RequestQuota
 
 _FETCH_KEY: Final = 1
-_TOPIC_IDS_FROM: Final = 13
 _REPLICA_STATE_FROM: Final = 15
 _CONSUMERS: Final = frozenset((-1, -2))
 _ISOLATION_LEVELS: Final = frozenset((0, 1))
@@ -92,10 +93,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     try:
         await _apply(partitions, request, body)
         read = await _read_all(context, request, terms, partitions)
+        if context.quota is not None and await _is_throttled(context.quota, terms, read):
+            return _refuse(terms, ErrorCode.NONE, NO_SESSION)
         if body.session_epoch == INITIAL_EPOCH:
             session = sessions.create(
                 partitions,
-                uses_topic_ids=version >= _TOPIC_IDS_FROM,
+                uses_topic_ids=version >= TOPIC_IDS_FROM,
                 now_ms=context.clock.monotonic_ms(),
             )
         if session is not None:
@@ -120,7 +123,7 @@ async def _incremental(
     """
     sessions = context.fetch_sessions
     session = sessions.get(body.session_id)
-    error = _session_error(session, body, terms.version)
+    error = session_error(session, body.session_epoch, terms.version)
     if session is None or error is not None:
         return _refuse(terms, error or ErrorCode.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION)
     partitions = session.partitions
@@ -158,6 +161,10 @@ async def _go_on(
     if session.epoch != expected_epoch:
         code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
         return _refuse(terms, code, session.session_id)
+    if context.quota is not None and await _is_throttled(
+        context.quota, terms, read, only_news=True
+    ):
+        return _refuse(terms, ErrorCode.NONE, session.session_id)
     news = await _news(partitions, read, terms.isolation_level)
     if len(read.answers) > PARTITIONS_AT_A_TIME:
         await let_go(read.answers)
@@ -165,19 +172,6 @@ async def _go_on(
         await tell_fetch(context, request, news)
     # An answer without a session id tells the client that the session ended; it begins a new one.
     return await _answer(context, terms, news, session.session_id if has_room else NO_SESSION)
-
-
-def _session_error(
-    session: FetchSession | None, body: messages.FetchRequest, version: int
-) -> ErrorCode | None:
-    """See: F-41."""
-    if session is None:
-        return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    if session.epoch != body.session_epoch:
-        return ErrorCode.INVALID_FETCH_SESSION_EPOCH
-    if session.uses_topic_ids != (version >= _TOPIC_IDS_FROM):
-        return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-    return None
 
 
 def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -> FetchTerms:
@@ -191,6 +185,8 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         replica_id = body.replica_id
     # value() by name, because an attribute of settings takes ten times as long
     max_bytes = min(body.max_bytes, cast(int, context.settings.value("fetch.max.bytes")))
+    if context.quota is not None:
+        max_bytes = min(max_bytes, context.quota.fetch_bytes_max())
     return FetchTerms(
         version,
         replica_id >= 0,
@@ -212,7 +208,7 @@ async def _apply(
     Rule: F-03.
     See: F-43.
     """
-    by_id = request.api_version >= _TOPIC_IDS_FROM
+    by_id = request.api_version >= TOPIC_IDS_FROM
     if isinstance(request, LargeRequest):
         await want_many(partitions, body, by_id=by_id)
         return
@@ -323,17 +319,10 @@ async def _news(
 def _remember(partitions: FetchPartitions, answer: PartitionRead, isolation_level: int) -> bool:
     """Remember the answer for a partition; return True if it tells the client something new.
 
-    See: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
+    See: F-44, F-45.
     """
     partition = answer.partition
-    is_news = (
-        answer.size_bytes > 0
-        or answer.error_code != 0
-        or partition.high_watermark != answer.high_watermark
-        or partition.log_start_offset != answer.log_start_offset
-        or answer.diverging_epoch is not None
-        or answer.preferred_replica >= 0
-    )
+    is_news = answer.is_news
     partition.high_watermark = answer.high_watermark
     partition.log_start_offset = answer.log_start_offset
     if answer.size_bytes:
@@ -348,6 +337,15 @@ def _settle(partitions: FetchPartitions, answer: PartitionRead, isolation_level:
     partition, log = answer.partition, answer.log
     if log is not None and partition.fetch_offset >= limit_offset(log, isolation_level):
         partitions.settle(partition, log)
+
+
+async def _is_throttled(
+    quota: "RequestQuota", terms: FetchTerms, read: FetchRead, *, only_news: bool = False
+) -> bool:
+    """Count the answer for the quotas; return True if the client gets no records."""
+    from broker_lite.handler.fetch.throttled import answer_bytes  # few brokers have quotas
+
+    return quota.settle_fetch(await answer_bytes(terms, read.answers, only_news=only_news))
 
 
 async def _answer(
@@ -387,12 +385,12 @@ async def _fail(body: messages.FetchRequest, version: int) -> Parts:
 
     Rule: E-05.
     """
-    topics = body.topics if version < _TOPIC_IDS_FROM else ()
+    topics = body.topics if version < TOPIC_IDS_FROM else ()
     return cast(Parts, await encode_failed(version, topics, ErrorCode.UNKNOWN_SERVER_ERROR))
 
 
 def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:
-    """See: F-41: a top-level error, and no partitions."""
+    """See: F-41: a top-level error, and no partitions; or none for a client that is throttled."""
     return cast(
         Parts,
         encode_fetch_response(terms.version, (), error_code=code, session_id=session_id),

@@ -104,6 +104,22 @@ class PartitionRead(FetchedPartition):
         self.size_bytes = 0 if records is None else records.size_bytes
         self.is_drained = is_drained
 
+    @property
+    def is_news(self) -> bool:
+        """Whether the answer tells the client of a session something new.
+
+        See: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
+        """
+        partition = self.partition
+        return (
+            self.size_bytes > 0
+            or self.error_code != 0
+            or partition.high_watermark != self.high_watermark
+            or partition.log_start_offset != self.log_start_offset
+            or self.diverging_epoch is not None
+            or self.preferred_replica >= 0
+        )
+
 
 class FetchRead:
     """The answers for the partitions that were looked at, and what is left of the limits.

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Final
 
 from broker_lite.handler.context import HandlerContext
+from broker_lite.errors import ErrorCode
 from broker_lite.handler.fetch.partition import FetchPartitions
 
 NO_SESSION: Final = 0
@@ -29,6 +30,8 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 SLOTS_DEFAULT: Final = 1000
 BYTES_DEFAULT: Final = 64 * 1024 * 1024
+TOPIC_IDS_FROM: Final = 13
+"""The first version of Fetch that names topics by their ids."""
 MIN_EVICTION_MS: Final = 120_000
 _INT32_MAX: Final = 2**31 - 1
 
@@ -92,6 +95,20 @@ class FetchSession:
         if judged != self._judged:
             self._judged = judged
             self.partitions.all_pending()
+
+
+def session_error(session: FetchSession | None, epoch: int, version: int) -> ErrorCode | None:
+    """Return why a request cannot be the next one of a session; None if it can.
+
+    See: F-41.
+    """
+    if session is None:
+        return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    if session.epoch != epoch:
+        return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    if session.uses_topic_ids != (version >= TOPIC_IDS_FROM):
+        return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    return None
 
 
 class FetchSessionCache:

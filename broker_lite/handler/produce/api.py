@@ -97,6 +97,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     except BrokerError as error:
         answers = await refuse_all(produce, error)
         failed = 1
+        if context.quota is not None:
+            context.quota.is_refused = True
     else:
         verdicts = None
         commits = context.cluster.logs.commits

@@ -3,7 +3,10 @@
 Quotas are kept in the metadata log, as in Kafka, and can be described (KIP-546). An error in one
 entity does not affect the other entities of the request.
 
-Not done: throttling. Quotas are stored and described, but not enforced.
+They are in force when the answer is sent (see control.quotas).
+
+Not done: connection_creation_rate of the name of a host, which is kept and described, but has no
+effect; client.quota.callback.class.
 
 A difference to Kafka: an AlterClientQuotas request closes the connection if an entry has more than
 100 parts of an entity or more than 100 operations.
@@ -120,6 +123,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
             outcomes[entity] = error.with_traceback(None)  # the traceback would keep its frames
     if not body.validate_only:
         outcomes.update(await write_in_turns(context.cluster, planned, quota_changes))
+        context.cluster.watchers.quotas_changed()
     entries = (
         types.EntryData(
             entity=[types.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],

@@ -7,6 +7,7 @@ Each time is one change of the metadata, and other connections have their turn i
 
 import logging
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
@@ -15,11 +16,21 @@ from broker_lite.errors import BrokerError, KafkaStorageError, PolicyViolation, 
 from broker_lite.handler.large import in_turns
 from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
 
+if TYPE_CHECKING:
+    from broker_lite.control.quotas.mutations import MutationQuota
+
 _log = logging.getLogger("broker_lite.handler")
 
 
-async def create_missing(cluster: Cluster, names: Iterable[str]) -> list[str]:
+async def create_missing(
+    cluster: Cluster, names: Iterable[str], quota: "MutationQuota | None" = None
+) -> list[str]:
     """Create topics on demand; the client sees a topic that cannot be created as unknown.
+
+    Args:
+        cluster: where they are created.
+        names: of the topics.
+        quota: of the client; None if there is none.
 
     Returns:
         The names of the topics that exist now and did not exist before.
@@ -36,7 +47,7 @@ async def create_missing(cluster: Cluster, names: Iterable[str]) -> list[str]:
         _log.warning("%d topics not created on demand: %s", len(missing), error.message)
         return []
     for start in range(0, len(missing), TOPICS_AT_A_TIME):
-        await _create(cluster, missing[start : start + TOPICS_AT_A_TIME])
+        await _create(cluster, missing[start : start + TOPICS_AT_A_TIME], quota)
     return [name for name in missing if name in cluster.topics]
 
 
@@ -44,16 +55,21 @@ def _is_missing(cluster: Cluster, name: str) -> bool:
     return name not in cluster.topics and name not in INTERNAL_TOPICS and is_legal_topic_name(name)
 
 
-async def _create(cluster: Cluster, names: Sequence[str]) -> None:
+async def _create(cluster: Cluster, names: Sequence[str], quota: "MutationQuota | None") -> None:
     """Create topics as one change, except those that another client has created meanwhile."""
     plans = []
     for name in names:
         if name in cluster.topics:
             continue
         try:
-            plans.append(cluster.plan_topic(NewTopic(name)))
+            plan = cluster.plan_topic(NewTopic(name))
+            if quota is not None:
+                quota.record(plan.partition_count)
+            plans.append(plan)
         except BrokerError as error:
-            _log.warning("topic %s not created on demand: %s", name, error.message)
+            _log.warning(
+                "topic %s not created on demand: %s", name, error.message or error.code.name
+            )
     try:
         topics = cluster.create_topics(plans)
     except KafkaStorageError as error:

@@ -1,16 +1,16 @@
 """CreatePartitions (37): add partitions to existing topics (KIP-195).
 
-- v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED.
+- v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED (KIP-599).
 
 The new partitions exist when the answer is sent. The topics of a request are one change of the
 metadata; if there are more than 64 topics, each change has 64 of them.
 
-Not done: timeout_ms, because the answer waits for nothing; quotas on changes (KIP-599).
+Not done: timeout_ms, because the answer waits for nothing.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX, GrowthPlan
@@ -25,9 +25,15 @@ from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.topics.charged import mutation_quota
 from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
+
+if TYPE_CHECKING:
+    from broker_lite.control.quotas.mutations import MutationQuota
+
+_STRICT_SINCE: Final = 3
 
 Outcome = tuple[str, BrokerError | None]
 """A topic's name and the error why it did not grow, None if it grew."""
@@ -52,12 +58,13 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     if context.authorizer is not None:
         denied = await _denied(context, counts)
         outcomes += [(name, TopicAuthorizationFailed()) for name in counts if name in denied]
+    quota = mutation_quota(context, request, _STRICT_SINCE)
     room = PARTITIONS_PER_REQUEST_MAX
     starts = range(0, len(body.topics), TOPICS_AT_A_TIME)
     async for start in in_turns(starts, at_least=1):
         some = body.topics[start : start + TOPICS_AT_A_TIME]
         once = [entry for entry in some if counts[entry.name] == 1 and entry.name not in denied]
-        refused, planned = _plan(cluster, once, room)
+        refused, planned = _plan(cluster, once, room, quota)
         room -= sum(len(plan.placements) for plan in planned)
         error = None if body.validate_only else await _grow(cluster, planned)
         outcomes += refused
@@ -82,7 +89,7 @@ async def _denied(context: HandlerContext, counts: Counter[str]) -> frozenset[st
 
 
 def _plan(
-    cluster: Cluster, entries: Sequence[Any], room: int
+    cluster: Cluster, entries: Sequence[Any], room: int, quota: "MutationQuota | None"
 ) -> tuple[list[Outcome], list[GrowthPlan]]:
     """What cannot grow and why, the plans of what can.
 
@@ -93,6 +100,7 @@ def _plan(
         cluster: the cluster whose topics are to grow.
         entries: some topics of a request.
         room: how many partitions may be added.
+        quota: of the client; None if there is none.
     """
     refused: list[Outcome] = []
     planned: list[GrowthPlan] = []
@@ -101,6 +109,8 @@ def _plan(
         replicas = None if assignments is None else [one.broker_ids for one in assignments]
         try:
             plan = cluster.plan_growth(entry.name, entry.count, replicas, max(room, 0))
+            if quota is not None:
+                quota.record(len(plan.placements))
             room -= len(plan.placements)
             if room < 0:
                 raise UnknownServerError

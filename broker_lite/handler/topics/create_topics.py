@@ -3,18 +3,19 @@
 - v1 adds validate_only and error_message.
 - v4 lets the broker choose the numbers (KIP-464); earlier versions may, too, as in Kafka.
 - v5 answers with configs, partition count and replication factor (KIP-525); v7 with the topic id.
+- v6 knows THROTTLING_QUOTA_EXCEEDED (KIP-599).
 
 A topic exists when the answer is sent (P-108). The topics of a request are one change of the
 metadata, written together. If there are more than 64 topics, each change has 64 of them, and other
 connections have their turn in between.
 
-Not done: timeout_ms, because the answer waits for nothing; quotas on changes (KIP-599).
+Not done: timeout_ms, because the answer waits for nothing.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from anyio.lowlevel import checkpoint
 
@@ -37,15 +38,21 @@ from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.topics.charged import mutation_quota
 from broker_lite.log.files.names import METADATA_TOPIC
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.settings.configs.describe import describe_topic
 from broker_lite.wire import messages
 
+if TYPE_CHECKING:
+    from broker_lite.control.quotas.mutations import MutationQuota
+
 TOPICS_AT_A_TIME: Final = 64
 PARTITIONS_AT_A_TIME: Final = 1000
 LOGS_AT_A_TIME: Final = 32
 """Other connections get their turn after so many directories: 2 to 50 ms, depending on the disk."""
+
+_STRICT_SINCE: Final = 6
 
 T = TypeVar("T")
 
@@ -72,7 +79,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         refused = error.with_traceback(None)
         results = lazily(len(counts), (_failed(name, refused) for name in counts))
     else:
-        results = await _results(cluster, body, counts, rights)
+        quota = mutation_quota(context, request, _STRICT_SINCE)
+        results = await _results(cluster, body, counts, rights, quota)
     response = messages.CreateTopicsResponse(topics=results)
     return await encode_long(messages.CreateTopicsResponse, response, request)
 
@@ -112,7 +120,11 @@ async def _rights(context: HandlerContext, counts: Counter[str]) -> _Rights:
 
 
 async def _results(
-    cluster: Cluster, body: messages.CreateTopicsRequest, counts: Counter[str], rights: _Rights
+    cluster: Cluster,
+    body: messages.CreateTopicsRequest,
+    counts: Counter[str],
+    rights: _Rights,
+    quota: "MutationQuota | None",
 ) -> "list[messages.CreateTopicsResponse.CreatableTopicResult]":
     """Create the topics that can be created, or only check them; return the results of all."""
     failed: list[tuple[str, BrokerError]] = []
@@ -122,7 +134,7 @@ async def _results(
         return max(_partition_count(cluster, entry), 0)
 
     async for entries in in_turns(some_at_a_time(body.topics, count_of), at_least=1):
-        refused, plans = _plan(cluster, entries, counts, rights.denied)
+        refused, plans = _plan(cluster, entries, counts, rights.denied, quota)
         failed += refused
         if body.validate_only:
             made += [(plan, cluster.make_id()) for plan in plans]
@@ -162,7 +174,11 @@ def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator
 
 
 def _plan(
-    cluster: Cluster, entries: Sequence[Any], counts: Counter[str], denied: Collection[str]
+    cluster: Cluster,
+    entries: Sequence[Any],
+    counts: Counter[str],
+    denied: Collection[str],
+    quota: "MutationQuota | None",
 ) -> tuple[list[tuple[str, BrokerError]], list[TopicPlan]]:
     """Return the topics that cannot be created with the reasons, and the plans of the others.
 
@@ -171,6 +187,7 @@ def _plan(
         entries: some topics of a request.
         counts: how often each name is in the request; 0 once that name has a result.
         denied: names of topics that the client may not create.
+        quota: of the client; None if there is none.
     """
     refused: list[tuple[str, BrokerError]] = []
     plans: list[TopicPlan] = []
@@ -183,7 +200,10 @@ def _plan(
                 raise InvalidRequest("Duplicate topic name.")
             if entry.name in denied:
                 raise TopicAuthorizationFailed("Authorization failed.")
-            plans.append(cluster.plan_topic(_new_topic(entry)))
+            plan = cluster.plan_topic(_new_topic(entry))
+            if quota is not None:
+                quota.record(plan.partition_count)
+            plans.append(plan)
         except BrokerError as error:
             refused.append((entry.name, error.with_traceback(None)))
     return refused, plans

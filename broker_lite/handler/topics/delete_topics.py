@@ -1,17 +1,18 @@
 """DeleteTopics (20): delete topics, by name or id.
 
-- v3 knows TOPIC_DELETION_DISABLED; v5 adds error_message; v6 takes topic ids (KIP-516).
+- v3 knows TOPIC_DELETION_DISABLED; v6 takes topic ids (KIP-516).
+- v5 adds error_message, and knows THROTTLING_QUOTA_EXCEEDED (KIP-599).
 
 The topics of a request are one change of the metadata. If there are more than 64 topics or 1,000
 partitions, there are several such changes, one after the other. When the answer is sent, the data
 of the topics is gone and parked fetches have been woken (P-110).
 
-Not done: timeout_ms, because the answer waits for nothing; quotas on changes (KIP-599).
+Not done: timeout_ms, because the answer waits for nothing.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.topic import Topic
@@ -28,12 +29,17 @@ from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.topics.charged import mutation_quota
 from broker_lite.handler.topics.create_topics import some_at_a_time
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import ZERO_UUID, messages
 
+if TYPE_CHECKING:
+    from broker_lite.control.quotas.mutations import MutationQuota
+
 _TOPIC_IDS_SINCE: Final = 6
 _DELETION_DISABLED_SINCE: Final = 3
+_STRICT_SINCE: Final = 5
 _NOT_HOSTED: Final = "This server does not host this topic-partition."
 
 Named = tuple[str | None, bytes]
@@ -54,7 +60,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     async for one in in_turns(_named(body, request.api_version)):
         asked[one] += 1
     if context.cluster.settings.delete_topic_enable:
-        outcomes = await _delete(context, asked)
+        quota = mutation_quota(context, request, _STRICT_SINCE)
+        outcomes = await _delete(context, asked, quota)
     else:
         is_told = request.api_version >= _DELETION_DISABLED_SINCE
         text = "Topic deletion is disabled."
@@ -71,16 +78,23 @@ def _named(body: messages.DeleteTopicsRequest, version: int) -> Iterator[Named]:
     return ((name, ZERO_UUID) for name in body.topic_names)
 
 
-async def _delete(context: HandlerContext, asked: Counter[Named]) -> list[Outcome]:
+async def _delete(
+    context: HandlerContext, asked: Counter[Named], quota: "MutationQuota | None"
+) -> list[Outcome]:
     cluster = context.cluster
     ids = {topic_id async for name, topic_id in in_turns(asked) if name is None}
     outcomes: list[Outcome] = []
     found: list[Topic] = []
     async for name, topic_id, outcome in in_turns(_resolve(context, asked, ids)):
-        if isinstance(outcome, Topic):
-            found.append(outcome)
-        else:
+        if not isinstance(outcome, Topic):
             outcomes.append((name, topic_id, outcome))
+            continue
+        try:
+            if quota is not None:
+                quota.record(outcome.partition_count)
+            found.append(outcome)
+        except BrokerError as error:
+            outcomes.append((name, topic_id, error.with_traceback(None)))
     changes = some_at_a_time(found, lambda topic: topic.partition_count)
     async for topics in in_turns(changes, at_least=1):
         outcomes += _deleted(cluster, topics)

@@ -76,7 +76,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     if context.authorizer is not None:
         await _authorize(context, wanted, creates=creates)
     if creates:
-        created = await create_missing(context.cluster, wanted.names)
+        quota = None if context.quota is None else context.quota.creations()
+        created = await create_missing(context.cluster, wanted.names, quota)
         answer = context.settings.broker_lite_auto_create_answer
         if answer != DESCRIBED:
             wanted.refused = dict.fromkeys(created, ErrorCode[answer])

@@ -20,7 +20,10 @@ class Pauses:
 
     async def wait(self, pause_ms: int) -> None:
         """Return when so many milliseconds have passed, never earlier."""
-        deadline_ms = self._clock.monotonic_ms() + pause_ms
+        await self.wait_until(self._clock.monotonic_ms() + pause_ms)
+
+    async def wait_until(self, deadline_ms: int) -> None:
+        """Return when the clock's monotonic milliseconds have a value, never earlier."""
         while (left_ms := deadline_ms - self._clock.monotonic_ms()) > 0:
             # a frozen clock would have the same time left after the sleep
             sleep_ms = _SLEEP_MS_MAX if self._clock.is_frozen else min(left_ms, _SLEEP_MS_MAX)

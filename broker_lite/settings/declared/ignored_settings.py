@@ -27,8 +27,6 @@ controller.quorum.append.linger.ms int 25 0.. fixed
 controller.quorum.auto.join.enable boolean false - fixed
 controller.quorum.fetch.max.bytes int 1048576 1.. fixed
 controller.quorum.fetch.snapshot.max.bytes int 1048576 1.. fixed
-controller.quota.window.num int 11 1.. fixed
-controller.quota.window.size.seconds int 1 1.. fixed
 cordoned.log.dirs list "" - broker
 create.topic.policy.class.name class - - fixed
 delegation.token.expiry.check.interval.ms long 3600000 1.. fixed
@@ -82,8 +80,6 @@ metadata.max.idle.interval.ms int 500 0.. fixed
 metadata.max.retention.bytes long 104857600 - fixed
 metadata.max.retention.ms long 604800000 - fixed
 principal.builder.class class @DefaultKafkaPrincipalBuilder - broker
-quota.window.num int 11 1.. fixed
-quota.window.size.seconds int 1 1.. fixed
 remote.fetch.max.wait.ms int 500 1.. cluster
 remote.list.offsets.request.timeout.ms long 30000 1.. cluster
 remote.log.index.file.cache.total.size.bytes long 1073741824 1.. cluster

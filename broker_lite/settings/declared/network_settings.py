@@ -179,7 +179,7 @@ NETWORK_SETTINGS: Final = (
         "max.connection.creation.rate",
         ConfigType.INT,
         "2147483647",
-        "Largest number of new connections per second.",
+        "Largest number of new connections per second, also for one listener; the next ones wait.",
         Between(0),
         dynamic=True,
     ),

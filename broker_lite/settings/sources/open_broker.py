@@ -11,6 +11,7 @@ from broker_lite.settings.setting import Setting
 
 _JAAS_FILE: Final = re.compile(r"""-Djava\.security\.auth\.login\.config==?["']?([^\s"']+)""")
 _OF_A_LISTENER: Final = "listener.name."
+_RATE: Final = "max.connection.creation.rate"
 _PREFIXES: Final = ("delegation.token.", _OF_A_LISTENER, "sasl.", "ssl.")
 _NAMES: Final = frozenset(
     {
@@ -42,7 +43,7 @@ def check_unserved(name: str, setting: Setting | None, text: str, origin: str) -
 
 
 def served_of_listener(name: str) -> Setting | None:
-    """Return the setting of security that a name with the prefix of a listener means.
+    """Return the setting of security, or of quotas, that a name with a listener's prefix means.
 
     Returns:
         None for a name without the prefix, and for a setting that no listener has for itself.
@@ -50,7 +51,8 @@ def served_of_listener(name: str) -> Setting | None:
     if not name.startswith(_OF_A_LISTENER):
         return None
     setting = find_broker_setting(name)
-    return setting if setting is not None and setting.name in OF_LISTENERS else None
+    is_own = setting is not None and (setting.name in OF_LISTENERS or setting.name == _RATE)
+    return setting if is_own else None
 
 
 def jaas_file(env: Mapping[str, str]) -> str | None:

@@ -22,7 +22,7 @@ def test_what_a_row_says() -> None:
     limit = BY_NAME["group.share.delivery.count.limit"]
     assert (limit.kind, limit.default, limit.validator) == (ConfigType.INT, "5", Between(2, 10))
     assert not limit.dynamic
-    assert BY_NAME["quota.window.num"].validator == Between(1)
+    assert BY_NAME["replication.quota.window.num"].validator == Between(1)
     algorithm = BY_NAME["sasl.oauthbearer.assertion.algorithm"]
     assert algorithm.validator == OneOf(("ES256", "RS256"))
     assert BY_NAME["config.providers"].default == ""
