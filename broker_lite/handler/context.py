@@ -10,6 +10,7 @@ finished all the same is shielded (anyio.CancelScope(shield=True)).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from broker_lite.errors import ErrorCode, Why
@@ -41,6 +42,7 @@ __all__ = [
     "HandlerContext",
     "Hook",
     "Hooks",
+    "KeyStores",
     "ListenerInfo",
     "MutedAnswer",
     "Parts",
@@ -175,6 +177,35 @@ class Throttling(Protocol):
         """Call the handler inside the hook; the answer of a throttled client is a MutedAnswer."""
 
 
+class KeyStores(Protocol):
+    """The key stores of the TLS listeners of a broker.
+
+    Attributes:
+        turn: held by who changes configs of the broker, from the check on to the change.
+    """
+
+    @property
+    def turn(self) -> "AbstractAsyncContextManager[object]":
+        """See above."""
+
+    async def read(
+        self, before: "Settings", after: "Settings", *, may_reload: bool
+    ) -> Callable[[], None]:
+        """Read the stores that a change of settings is about.
+
+        Args:
+            before: the current settings.
+            after: those after the change.
+            may_reload: whether files that have changed are read, too, where no setting has.
+
+        Returns:
+            What puts them into use, for new connections.
+
+        Raises:
+            InvalidRequest: one cannot be used, or must not take the place of the old one.
+        """
+
+
 Renew: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[tuple[Parts | None, str] | None]]"
 
 
@@ -219,6 +250,7 @@ class HandlerContext:
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
     may have to wait, too, so answers are no longer kept back to leave together with the next one.
+    `key_stores` are those of the broker's TLS listeners, None where there are none.
     `stop` is set when the work that threads do for this connection has to end.
     """
 
@@ -234,6 +266,7 @@ class HandlerContext:
         "groups",
         "has_waited",
         "hooks",
+        "key_stores",
         "lane",
         "listener",
         "local_address",
@@ -272,6 +305,7 @@ class HandlerContext:
         sasl: "SaslRules | None" = None,
         authorizer: "Authorizer | None" = None,
         quotas: Throttling | None = None,
+        key_stores: KeyStores | None = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
@@ -292,6 +326,7 @@ class HandlerContext:
         self.principal: Principal = ANONYMOUS
         self.sasl = sasl
         self.authorizer = authorizer
+        self.key_stores = key_stores
         self.renew: Renew | None = None
         self.quotas = quotas
         self.quota: RequestQuota | None = None

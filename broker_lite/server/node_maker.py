@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.security.sasl.scram import Credential
     from broker_lite.server.connection_rates import ConnectionRates
-    from broker_lite.server.tls_listeners import TlsListener
+    from broker_lite.server.key_stores import KeyStores
 
 _OF_ADDRESSES: Final = ("connection_creation_rate", ("ip",))
 
@@ -77,7 +77,7 @@ class NodeMaker:
         self._rates: dict[int, ConnectionRates] = {}
         cluster.watchers.quotas_changed = self._quotas_changed
         # A store is read once: a node that comes back must not keep the others waiting.
-        self._tls = self._tls_listeners()
+        self._key_stores = self._read_key_stores()
         self.find_listener: FindListener = lambda _node_id, _name: None
 
     def make(self, node_id: int, listeners: Listeners) -> Node:
@@ -88,6 +88,7 @@ class NodeMaker:
         fetch_sessions = self._fetch_sessions()
         sasl = self._sasl_rules(get_settings())
         authorizer = self._authorizer(get_settings())
+        key_stores = self._key_stores.get(node_id)
 
         def make_context(
             *,
@@ -116,6 +117,7 @@ class NodeMaker:
                 sasl=sasl.get(listener.name),
                 authorizer=authorizer,
                 quotas=self._throttling_of(node_id),
+                key_stores=key_stores,
             )
 
         node = self._nodes[node_id] = Node(
@@ -128,8 +130,8 @@ class NodeMaker:
             shares=self._shares,
             gate=partial(self._seams.admits, node_id),
             get_rates=partial(self._connection_rates, node_id),
-            tls=self._tls.get(node_id),
             pauses=self._pauses,
+            tls=None if key_stores is None else key_stores.listeners,
         )
         return node
 
@@ -175,18 +177,22 @@ class NodeMaker:
             rates = self._rates[node_id] = connection_rates_of(cluster, node_id, self._clock)
         return rates
 
-    def _tls_listeners(self) -> "Mapping[int, Mapping[str, TlsListener]]":
-        """Return the TLS listeners of each node, by node id and name."""
+    def _read_key_stores(self) -> "Mapping[int, KeyStores]":
+        """Return the key stores of the TLS listeners of each node, by node id."""
         settings_of = {
             node_id: self._cluster.settings_of(node_id) for node_id in self._cluster.node_ids
         }
         if not any(_names(settings, WITH_TLS) for settings in settings_of.values()):
             return {}
         # A start without TLS would take 4 ms longer.
+        from broker_lite.server.key_stores import KeyStores
         from broker_lite.server.tls_listeners import Turns, tls_listeners
 
         turns = Turns()
-        return {node_id: tls_listeners(own, turns) for node_id, own in settings_of.items()}
+        return {
+            node_id: KeyStores(tls_listeners(own, turns), self._client_log)
+            for node_id, own in settings_of.items()
+        }
 
     def _sasl_rules(self, settings: Settings) -> "Mapping[str, SaslRules]":
         """Return how clients of each SASL listener authenticate, by the listener's name.

@@ -16,7 +16,7 @@ from broker_lite.errors import SettingsError
 from broker_lite.handler.context import CloseConnection
 from broker_lite.security.principal import ANONYMOUS, USER, Principal
 from broker_lite.security.tls.mapping_rules import MappingRules, NoRuleMatches
-from broker_lite.security.tls.stores import Store, server_context
+from broker_lite.security.tls.stores import ServerContext, Store, server_context, stamps_of
 from broker_lite.security.tls.subject import subject_of
 from broker_lite.server.limits import time_limit_s
 from broker_lite.server.tls_socket import TlsSocket
@@ -34,26 +34,40 @@ _HAND_SHAKE_S_MAX: Final = 30
 _PLAIN_TEXT: Final = frozenset(
     {"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
 )
+# Java's words. They choose a context in Java, but not the versions that it serves.
+_PROTOCOLS: Final = ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1", "TLS", "SSLv3", "SSL")
 
 
 class TlsListener:
     """What the connections of one listener share."""
 
     def __init__(
-        self, context: ssl.SSLContext, rules: MappingRules | None, turns: "Turns", seconds: float
+        self,
+        context: ServerContext,
+        rules: MappingRules | None,
+        turns: "Turns",
+        seconds: float,
+        settings: Settings,
     ) -> None:
         """Take what a hand-shake needs.
 
         Args:
-            context: with key and certificate.
+            context: with key and certificate; another one may take its place at any time.
             rules: make names of the subjects of certificates; None where SASL says who a client is.
             turns: of the process.
             seconds: a hand-shake is given up after so long.
+            settings: from which it is made.
         """
         self.context = context
+        self.settings = settings
         self._rules = rules
         self._turns = turns
         self._seconds = seconds
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether its clients authenticate by SASL, too."""
+        return self._rules is None
 
     async def shake_hands(self, sock: TlsSocket) -> Principal:
         """Let a client shake hands, and say who it is.
@@ -74,6 +88,10 @@ class TlsListener:
             raise CloseConnection("the client left during the TLS hand-shake") from None
         except ssl.SSLError as error:
             raise CloseConnection(_reason(error)) from None
+        suites = self.context.suites
+        cipher = sock.cipher() if suites else None
+        if cipher is not None and cipher[1] == "TLSv1.3" and cipher[0] not in suites:
+            raise CloseConnection(f"the client chose {cipher[0]}, which ssl.cipher.suites lacks")
         certificate = sock.getpeercert(binary_form=True)
         if self._rules is None or certificate is None:
             return ANONYMOUS
@@ -136,40 +154,100 @@ def tls_listeners(settings: Settings, turns: Turns) -> Mapping[str, TlsListener]
     """
     return {
         listener.name: _tls_listener(
-            _Names(settings, listener.name), turns, has_sasl=listener.security_protocol in WITH_SASL
+            settings, listener.name, turns, has_sasl=listener.security_protocol in WITH_SASL
         )
         for listener in parse_listeners(settings)
         if listener.security_protocol in WITH_TLS
     }
 
 
-def _tls_listener(names: _Names, turns: Turns, *, has_sasl: bool) -> TlsListener:
+def context_of(
+    settings: Settings, listener: str, *, has_sasl: bool, stores: Settings | None = None
+) -> ServerContext:
+    """Read the stores of a listener, and make its context; call it in a thread where clients wait.
+
+    Args:
+        settings: of the broker.
+        listener: its name.
+        has_sasl: whether its clients authenticate by SASL, too.
+        stores: the settings that name the stores, if these are others.
+
+    Raises:
+        SettingsError: a store cannot be used; one line without a secret.
+        Mismatched: settings of a store do not go together.
+    """
+    names = _Names(settings, listener)
+    protocol = names.text("ssl.protocol") or ""
+    if protocol not in _PROTOCOLS:
+        raise SettingsError(f"ssl.protocol: {protocol!r} is not one of {', '.join(_PROTOCOLS)}")
+    protocols, suites = names.value("ssl.enabled.protocols"), names.value("ssl.cipher.suites")
+    assert isinstance(protocols, tuple)
+    assert isinstance(suites, tuple)
+    return server_context(
+        *_stores(_Names(stores or settings, listener)),
+        client_auth=_client_auth(names, has_sasl=has_sasl),
+        protocols=protocols,
+        suites=suites,
+    )
+
+
+def is_changed_on_disk(settings: Settings, listener: str, context: ServerContext) -> bool:
+    """Tell whether a file of a listener's stores has changed since its context was made."""
+    return stamps_of(*_stores(_Names(settings, listener))) != context.stamps
+
+
+def _stores(names: _Names) -> tuple[Store, Store]:
+    """Return the key store and the trust store of a listener."""
+    return (
+        Store(
+            names.text("ssl.keystore.type") or "",
+            names.text("ssl.keystore.location"),
+            names.text("ssl.keystore.password"),
+            names.text("ssl.keystore.key"),
+            names.text("ssl.keystore.certificate.chain"),
+            names.text("ssl.key.password"),
+        ),
+        Store(
+            names.text("ssl.truststore.type") or "",
+            names.text("ssl.truststore.location"),
+            names.text("ssl.truststore.password"),
+            certificates=names.text("ssl.truststore.certificates"),
+        ),
+    )
+
+
+def _tls_listener(settings: Settings, name: str, turns: Turns, *, has_sasl: bool) -> TlsListener:
+    """Make a listener; if what was set while the broker ran cannot be used, without that.
+
+    Raises:
+        SettingsError: what was set at the start cannot be used.
+    """
     try:
-        protocols = names.value("ssl.enabled.protocols")
-        assert isinstance(protocols, tuple)
-        context = server_context(
-            Store(
-                names.text("ssl.keystore.type") or "",
-                names.text("ssl.keystore.location"),
-                names.text("ssl.keystore.password"),
-                names.text("ssl.keystore.key"),
-                names.text("ssl.keystore.certificate.chain"),
-                names.text("ssl.key.password"),
-            ),
-            Store(
-                names.text("ssl.truststore.type") or "",
-                names.text("ssl.truststore.location"),
-                names.text("ssl.truststore.password"),
-                certificates=names.text("ssl.truststore.certificates"),
-            ),
-            client_auth=_client_auth(names, has_sasl=has_sasl),
-            protocols=protocols,
-        )
-        rules = None if has_sasl else MappingRules(names.text("ssl.principal.mapping.rules") or "")
+        return _made(settings, name, turns, has_sasl=has_sasl)
     except (SettingsError, ValueError) as error:
-        raise SettingsError(f"listener {names.listener}: {error}") from error
-    seconds = time_limit_s(names.settings, _HAND_SHAKE_S_MAX)
-    return TlsListener(context, rules, turns, seconds)
+        at_start = settings.with_dynamic({})
+        if not (settings.dynamic or settings.dynamic_default):
+            raise SettingsError(f"listener {name}: {error}") from error
+        try:
+            listener = _made(at_start, name, turns, has_sasl=has_sasl)
+        except (SettingsError, ValueError):
+            raise SettingsError(f"listener {name}: {error}") from error
+        logger.error(
+            "listener %s: its dynamic configs cannot be used, so those of the start are: %s",
+            name,
+            error,
+        )
+        return listener
+
+
+def _made(settings: Settings, name: str, turns: Turns, *, has_sasl: bool) -> TlsListener:
+    names = _Names(settings, name)
+    context = context_of(settings, name, has_sasl=has_sasl)
+    rules = None if has_sasl else MappingRules(names.text("ssl.principal.mapping.rules") or "")
+    if has_sasl and not _has_own_client_auth(names):
+        _warn_of_client_auth(names)
+    seconds = time_limit_s(settings, _HAND_SHAKE_S_MAX)
+    return TlsListener(context, rules, turns, seconds, settings)
 
 
 def _client_auth(names: _Names, *, has_sasl: bool) -> str:
@@ -177,8 +255,16 @@ def _client_auth(names: _Names, *, has_sasl: bool) -> str:
 
     See: X-37 (SaslChannelBuilder).
     """
-    if not has_sasl or names.settings.own_of_listener(names.listener, _CLIENT_AUTH) is not None:
-        return names.text(_CLIENT_AUTH) or ""
+    if has_sasl and not _has_own_client_auth(names):
+        return _NO_CLIENT_AUTH
+    return names.text(_CLIENT_AUTH) or ""
+
+
+def _has_own_client_auth(names: _Names) -> bool:
+    return names.settings.own_of_listener(names.listener, _CLIENT_AUTH) is not None
+
+
+def _warn_of_client_auth(names: _Names) -> None:
     if names.settings.value(_CLIENT_AUTH) != _NO_CLIENT_AUTH:
         logger.warning(
             "%s has no effect on listener %s, where clients authenticate by SASL; for both, set "
@@ -188,7 +274,6 @@ def _client_auth(names: _Names, *, has_sasl: bool) -> str:
             names.listener.lower(),
             _CLIENT_AUTH,
         )
-    return _NO_CLIENT_AUTH
 
 
 def _reason(error: ssl.SSLError) -> str:

@@ -25,10 +25,11 @@ from broker_lite.control.cluster.config_rules import (
     plan_operations,
     plan_replacement,
 )
+from broker_lite.control.metadata.image import BROKER_RESOURCE
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError, PolicyViolation
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.configs.rights import denied
-from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.context import HandlerContext, KeyStores, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
@@ -123,9 +124,14 @@ async def _alter(
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     results: list[_Result] = []
     async for some in in_turns(_changes(resources), at_least=1):
-        outcomes = _plan(context, some, counts, plan)
-        if not validate_only:
-            outcomes = _write(context.cluster, outcomes)
+        if context.key_stores is not None:
+            outcomes = await _alter_with_stores(
+                context, context.key_stores, some, counts, plan, validate_only=validate_only
+            )
+        else:
+            outcomes = _plan(context, some, counts, plan)
+            if not validate_only:
+                outcomes = _write(context.cluster, outcomes)
         results += [
             result(
                 resource_type=resource.resource_type,
@@ -135,6 +141,61 @@ async def _alter(
             for resource, outcome in outcomes
         ]
     return results
+
+
+async def _alter_with_stores(
+    context: HandlerContext,
+    key_stores: KeyStores,
+    resources: Sequence[_Resource],
+    counts: Mapping[tuple[int, str], int],
+    plan: Plan[_Resource],
+    *,
+    validate_only: bool,
+) -> list[Outcome[_Resource]]:
+    """Alter some resources; if the broker is one of them, read its key stores before."""
+    own = (BROKER_RESOURCE, str(context.node_id))
+    if not any((one.resource_type, one.resource_name) == own for one in resources):
+        outcomes = _plan(context, resources, counts, plan)
+        return outcomes if validate_only else _write(context.cluster, outcomes)
+    async with key_stores.turn:
+        told: Callable[[], None] | BrokerError | None = None
+        for resource, outcome in _plan(context, resources, counts, plan):
+            is_own = (resource.resource_type, resource.resource_name) == own
+            if is_own and not isinstance(outcome, BrokerError):
+                told = await _read_stores(context, key_stores, outcome, validate_only=validate_only)
+        # Others have changed configs of topics and groups meanwhile, but not of this broker.
+        outcomes = _plan(context, resources, counts, plan)
+        if isinstance(told, BrokerError):
+            outcomes = [
+                (one, told if (one.resource_type, one.resource_name) == own else outcome)
+                for one, outcome in outcomes
+            ]
+        if validate_only:
+            return outcomes
+        written = _write(context.cluster, outcomes)
+        is_written = not any(isinstance(outcome, KafkaStorageError) for _, outcome in written)
+        if told is not None and not isinstance(told, BrokerError) and is_written:
+            told()
+        return written
+
+
+async def _read_stores(
+    context: HandlerContext, key_stores: KeyStores, values: Values, *, validate_only: bool
+) -> Callable[[], None] | BrokerError:
+    """Return what puts the stores into use that the broker has after a change, or why it cannot."""
+    cluster, name = context.cluster, str(context.node_id)
+    own = dict(cluster.configs(BROKER_RESOURCE, name))
+    for config, text in values.items():
+        if text is None:
+            own.pop(config, None)
+        else:
+            own[config] = text
+    before = cluster.settings_of(context.node_id)
+    after = before.with_dynamic(own, cluster.configs(BROKER_RESOURCE, ""))
+    try:
+        return await key_stores.read(before, after, may_reload=not validate_only)
+    except InvalidRequest as error:
+        return error.with_traceback(None)
 
 
 def _changes(resources: Sequence[_Resource]) -> Iterator[list[_Resource]]:

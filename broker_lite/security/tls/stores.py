@@ -1,27 +1,23 @@
 """Contexts of TLS from key stores and trust stores.
 
-Files of the type PEM are read here. PKCS12 is read in a child process, because the library for it
-takes 40 ms and 12 MB, and the broker needs it once. The child gives back PEM over a pipe. No key
-lies on a disk on its way: Python's ssl module reads it from memory that has a descriptor.
+No key lies on a disk on its way from a store: Python's ssl module reads it from memory that has a
+descriptor.
 """
 
 import os
 import ssl
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from broker_lite.errors import SettingsError
+from broker_lite.security.tls.cipher_suites import limit_suites
+from broker_lite.security.tls.opened import Entry, Opened, first_entry
+from broker_lite.security.tls.store_files import PEM_ALIAS, Store, UnreadableFile, open_file
+from broker_lite.security.tls.store_rules import check_keys, check_trust
 
-_CHILD: Final = "broker_lite.security.tls.pkcs12"
-_CHILD_S: Final = 30
-_PEM: Final = "PEM"
-# Java reads PKCS12 in a store of the type JKS, too: keytool writes it since Java 9.
-_PKCS12_TYPES: Final = ("PKCS12", "JKS")
-_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
+__all__ = ["ServerContext", "Store", "server_context", "stamps_of"]
+
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH: Final = {
     "none": ssl.CERT_NONE,
@@ -30,32 +26,34 @@ _CLIENT_AUTH: Final = {
 }
 
 
-class Store(NamedTuple):
-    """A key store or trust store.
+Stamp: TypeAlias = tuple[int, int, int] | None
+"""What changes with a file: its inode, its size and the time of its change; None without a file."""
+
+
+class ServerContext(ssl.SSLContext):
+    """The context of a listener, and what it was made of.
 
     Attributes:
-        kind: PEM, PKCS12 or JKS.
-        location: of the file; None if there is none.
-        password: of the file; None if there is none.
-        key: PEM of a private key that is given as text.
-        certificates: PEM of its chain, or of the CAs of a trust store, given as text.
-        key_password: of the private key.
+        entries: of the key store.
+        has_trust: whether a trust store is configured.
+        suites: of TLS 1.3 to which clients are limited; empty for all.
+        stamps: of the files, from before they were read.
     """
 
-    kind: str
-    location: str | None
-    password: str | None = None
-    key: str | None = None
-    certificates: str | None = None
-    key_password: str | None = None
-
-    def __repr__(self) -> str:  # type: ignore[explicit-override]
-        return f"Store({self.kind}, {self.location})"
+    entries: tuple[Entry, ...] = ()
+    has_trust: bool = False
+    suites: frozenset[str] = frozenset()
+    stamps: tuple[Stamp, ...] = ()
 
 
 def server_context(
-    keys: Store, trust: Store, *, client_auth: str, protocols: Sequence[str]
-) -> ssl.SSLContext:
+    keys: Store,
+    trust: Store,
+    *,
+    client_auth: str,
+    protocols: Sequence[str],
+    suites: Sequence[str] = (),
+) -> ServerContext:
     """Make the context of a listener.
 
     Args:
@@ -63,20 +61,42 @@ def server_context(
         trust: the CAs of clients' certificates; the system's if it is empty.
         client_auth: none, requested or required.
         protocols: TLSv1.2, TLSv1.3 or both.
+        suites: names of cipher suites; none for all that are safe.
 
     Raises:
         SettingsError: a store cannot be used; one line without a secret.
+        Mismatched: settings of a store do not go together.
 
     Rule: X-37.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    check_keys(keys)
+    check_trust(trust)
+    context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
+    context.stamps = stamps_of(keys, trust)
     _limit_versions(context, protocols)
+    context.suites = limit_suites(context, suites)
     context.options |= ssl.OP_NO_RENEGOTIATION
     _load_keys(context, keys)
+    context.has_trust = trust.certificates is not None or trust.location is not None
     context.verify_mode = _CLIENT_AUTH[client_auth]
-    if context.verify_mode is not ssl.CERT_NONE:
+    if context.has_trust or context.verify_mode is not ssl.CERT_NONE:
         _load_trust(context, trust)
     return context
+
+
+def stamps_of(keys: Store, trust: Store) -> tuple[Stamp, ...]:
+    """Return the stamps of the files of stores."""
+    return tuple(map(_stamp, (keys.location, trust.location)))
+
+
+def _stamp(location: str | None) -> Stamp:
+    if location is None:
+        return None
+    try:
+        status = os.stat(location)
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _limit_versions(context: ssl.SSLContext, protocols: Sequence[str]) -> None:
@@ -90,40 +110,46 @@ def _limit_versions(context: ssl.SSLContext, protocols: Sequence[str]) -> None:
     context.minimum_version, context.maximum_version = min(versions), max(versions)
 
 
-def _load_keys(context: ssl.SSLContext, store: Store) -> None:
-    name, password = "ssl.keystore.location", store.key_password
-    if store.key is not None or store.certificates is not None:
+def _load_keys(context: ServerContext, store: Store) -> None:
+    password = store.key_password
+    if store.key is not None:
         name = "ssl.keystore.key"
-        pem = f"{store.key or ''}\n{store.certificates or ''}".encode()
+        pem = f"{store.key}\n{store.certificates}".encode("utf-8", "replace")
+        opened = Opened(pem, first_entry(pem, PEM_ALIAS))
     elif store.location is None:
         raise SettingsError("a TLS listener needs ssl.keystore.location or ssl.keystore.key")
     else:
-        name = f"{name}: {store.location}"
-        pem = _pem_of(store, name)
-        if store.kind.upper() != _PEM:
-            password = None  # the child has taken it away
-    if b"PRIVATE KEY-----" not in pem:
-        raise SettingsError(f"{name}: there is no private key in it")
+        name = f"ssl.keystore.location: {store.location}"
+        opened = open_file(store, name)
+        if not store.is_pem:
+            password = None  # it is taken away
+    if b"PRIVATE KEY-----" not in opened.pem:
+        raise UnreadableFile(name, "there is no private key in it", store)
     try:
-        with _in_memory(pem) as path:
+        with _in_memory(opened.pem) as path:
             context.load_cert_chain(path, password=lambda: password or "")
     except (ssl.SSLError, ValueError) as error:
-        raise SettingsError(f"{name}: {_reason(error, password)}") from error
+        raise UnreadableFile(name, _reason(error, password), store) from None
+    context.entries = opened.entries
 
 
 def _load_trust(context: ssl.SSLContext, store: Store) -> None:
     if store.certificates is not None:
-        name, pem = "ssl.truststore.certificates", store.certificates.encode()
+        name, pem = "ssl.truststore.certificates", store.certificates.encode("utf-8", "replace")
     elif store.location is None:
         context.set_default_verify_paths()
         return
     else:
         name = f"ssl.truststore.location: {store.location}"
-        pem = _pem_of(store, name)
+        pem = open_file(store, name).pem
+    # As in Java, any certificate of a trust store is trusted, not only that of a root CA.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=pem.decode("ascii", "replace"))
     except ssl.SSLError as error:
-        raise SettingsError(f"{name}: there is no certificate in it that can be read") from error
+        raise UnreadableFile(
+            name, "there is no certificate in it that can be read", store
+        ) from error
 
 
 def _reason(error: Exception, password: str | None) -> str:
@@ -136,49 +162,6 @@ def _reason(error: Exception, password: str | None) -> str:
         what = "is wrong" if password else "is missing, or the key cannot be read"
         return f"ssl.key.password {what}"
     return "the key or its certificate cannot be read"
-
-
-def _pem_of(store: Store, name: str) -> bytes:
-    assert store.location is not None
-    try:
-        data = Path(store.location).read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{name}: cannot be read: {error.strerror}") from error
-    kind = store.kind.upper()
-    if kind == _PEM:
-        return data
-    if kind not in _PKCS12_TYPES:
-        raise SettingsError(f"{name}: stores of the type {store.kind} are not served")
-    if data.startswith(_JKS_MAGIC):
-        raise SettingsError(
-            f"{name}: the old format JKS is not served; convert it by keytool -importkeystore "
-            "-deststoretype PKCS12"
-        )
-    return _read_pkcs12(name, data, store.password)
-
-
-def _read_pkcs12(name: str, data: bytes, password: str | None) -> bytes:
-    """Let a child read a store; its password goes over the pipe, too.
-
-    Raises:
-        SettingsError: the child cannot read it.
-    """
-    secret = (password or "").encode()
-    head = len(secret).to_bytes(4, "big") + secret
-    try:
-        done = subprocess.run(  # noqa: S603 - this Python
-            [sys.executable, "-m", _CHILD],
-            input=head + data,
-            capture_output=True,
-            timeout=_CHILD_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SettingsError(f"{name}: it takes too long to read") from error
-    if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise SettingsError(f"{name}: {reason}")
-    return done.stdout
 
 
 @contextmanager

@@ -1,14 +1,11 @@
 """The subject of a certificate as a name, as Java's X500Principal writes it."""
 
-from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-_SEQUENCE: Final = 0x30
-_OBJECT_ID: Final = 0x06
+from broker_lite.security.tls.der import OBJECT_ID, SEQUENCE, dotted, element, elements
+
 _VERSION: Final = 0xA0
-_LONG_FORM: Final = 0x80
-_LENGTH_BYTES_MAX: Final = 4
-_KEYWORDS: Final = {
+KEYWORDS: Final = {
     "2.5.4.3": "CN",
     "2.5.4.6": "C",
     "2.5.4.7": "L",
@@ -19,6 +16,8 @@ _KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.25": "DC",
     "0.9.2342.19200300.100.1.1": "UID",
 }
+"""The words of RFC 2253 for types of attributes."""
+
 # UTF8String, PrintableString, T61String, IA5String, UniversalString, BMPString
 _ENCODINGS: Final = {
     0x0C: "utf-8",
@@ -42,33 +41,70 @@ def subject_of(certificate: bytes) -> str:
 
     See: X-38 (X500Principal.getName).
     """
-    _, whole, _ = _element(certificate, _SEQUENCE)
-    _, signed, _ = _element(whole, _SEQUENCE)
-    parts = list(_elements(signed))
+    return name_of(signed_parts(certificate)[0])
+
+
+def name_of(name: bytes) -> str:
+    """Return the content of a name in DER as an RFC 2253 name.
+
+    Raises:
+        ValueError: these are not the bytes of a name.
+    """
+    names = ["+".join(map(_written, parts)) for parts in relative_names(name)]
+    return ",".join(reversed(names))
+
+
+def signed_parts(certificate: bytes) -> tuple[bytes, list[tuple[int, bytes, bytes]]]:
+    """Return the content of the subject of a certificate, and the parts that come after it.
+
+    Raises:
+        ValueError: these are not the bytes of a certificate.
+    """
+    parts = list(elements(element(element(certificate, SEQUENCE), SEQUENCE)))
     first = 1 if parts and parts[0][0] == _VERSION else 0
     # after the version come serial number, algorithm, issuer and validity
-    if len(parts) < first + 5:
+    if len(parts) < first + 5 or parts[first + 4][0] != SEQUENCE:
         raise ValueError("the certificate has no subject")
-    tag, subject, _ = parts[first + 4]
-    if tag != _SEQUENCE:
-        raise ValueError("the certificate has no subject")
-    return ",".join(reversed([_relative_name(value) for _, value, _ in _elements(subject)]))
+    return parts[first + 4][1], parts[first + 5 :]
 
 
-def _relative_name(attributes: bytes) -> str:
-    return "+".join(_attribute(value) for _, value, _ in _elements(attributes))
+class Part(NamedTuple):
+    """One attribute of a name.
+
+    Attributes:
+        kind: the object id of its type.
+        text: its value; None if it is no text.
+        encoded: its value in DER.
+    """
+
+    kind: str
+    text: str | None
+    encoded: bytes
 
 
-def _attribute(attribute: bytes) -> str:
-    found = list(_elements(attribute))
-    if len(found) != 2 or found[0][0] != _OBJECT_ID:
+def relative_names(name: bytes) -> list[list[Part]]:
+    """Return the parts of a name in their order; most have one attribute.
+
+    Raises:
+        ValueError: these are not the bytes of a name.
+    """
+    return [[_part(value) for _, value, _ in elements(one)] for _, one, _ in elements(name)]
+
+
+def _part(attribute: bytes) -> Part:
+    found = list(elements(attribute))
+    if len(found) != 2 or found[0][0] != OBJECT_ID:
         raise ValueError("the subject has an attribute without a type or value")
-    object_id = _dotted(found[0][1])
     tag, value, encoded = found[1]
-    keyword, encoding = _KEYWORDS.get(object_id), _ENCODINGS.get(tag)
-    if keyword is None or encoding is None:
-        return f"{keyword or object_id}=#{encoded.hex()}"
-    return f"{keyword}={_escaped(value.decode(encoding))}"
+    encoding = _ENCODINGS.get(tag)
+    return Part(dotted(found[0][1]), None if encoding is None else value.decode(encoding), encoded)
+
+
+def _written(part: Part) -> str:
+    keyword = KEYWORDS.get(part.kind)
+    if keyword is None or part.text is None:
+        return f"{keyword or part.kind}=#{part.encoded.hex()}"
+    return f"{keyword}={_escaped(part.text)}"
 
 
 def _escaped(text: str) -> str:
@@ -78,47 +114,3 @@ def _escaped(text: str) -> str:
         f"\\{char}" if char in _ESCAPED or not start <= index < end else char
         for index, char in enumerate(text)
     ).replace("\0", "\\00")
-
-
-def _dotted(encoded: bytes) -> str:
-    numbers, number = [], 0
-    for byte in encoded:
-        number = number << 7 | byte & 0x7F
-        if byte < _LONG_FORM:
-            numbers.append(number)
-            number = 0
-    if not numbers:
-        raise ValueError("an object id is empty")
-    first = min(numbers[0] // 40, 2)
-    return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
-
-
-def _elements(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield tag, content and all bytes of each element."""
-    while data:
-        tag, content, size = _sized(data)
-        yield tag, content, data[:size]
-        data = data[size:]
-
-
-def _element(data: bytes, wanted: int) -> tuple[int, bytes, int]:
-    found = _sized(data)
-    if found[0] != wanted:
-        raise ValueError(f"tag {found[0]} stands where {wanted} is expected")
-    return found
-
-
-def _sized(data: bytes) -> tuple[int, bytes, int]:
-    """Return tag and content of the first element, and its size with both."""
-    if len(data) < 2:
-        raise ValueError("the bytes end within an element")
-    tag, length, start = data[0], data[1], 2
-    if length >= _LONG_FORM:
-        count = length - _LONG_FORM
-        if not 0 < count <= _LENGTH_BYTES_MAX:
-            raise ValueError("an element has no length")
-        start += count
-        length = int.from_bytes(data[2:start], "big")
-    if start + length > len(data):
-        raise ValueError("the bytes end within an element")
-    return tag, data[start : start + length], start + length

@@ -2,18 +2,19 @@
 
 Kafka asks each part that can be reconfigured. Here are only the checks of parts that can refuse.
 
-A difference to Kafka: certificates, keys, mechanisms and users of a TLS or SASL listener are read
-at the start only, so a change of its `ssl.*` and `sasl.*` configs is refused with INVALID_REQUEST.
+A difference to Kafka: mechanisms and users of a SASL listener are read at the start only, so a
+change of its `sasl.*` configs is refused with INVALID_REQUEST. Key stores are not checked here.
 
 Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of Kafka.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from broker_lite.settings.declared.security_settings import SASL_SETTINGS, TLS_SETTINGS
-from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, Listener, parse_listeners
-from broker_lite.settings.setting import InvalidValue, Setting
+from broker_lite.settings.declared.declarations import find_broker_setting
+from broker_lite.settings.declared.security_settings import SASL_SETTINGS
+from broker_lite.settings.listeners import WITH_SASL, parse_listeners
+from broker_lite.settings.setting import InvalidValue
 from broker_lite.settings.settings import Settings
 
 _THREADS: Final = frozenset(
@@ -32,6 +33,10 @@ _THREADS: Final = frozenset(
 _CLEANER_THREADS: Final = "log.cleaner.threads"
 _REPORTERS: Final = "metric.reporters"
 _OVERRIDES: Final = "max.connections.per.ip.overrides"
+_NETWORK_THREADS: Final = "num.network.threads"
+_OF_ACCEPTORS: Final = frozenset(
+    {"max.connections", "max.connection.creation.rate", _NETWORK_THREADS}
+)
 _JAAS: Final = "sasl.jaas.config"
 
 
@@ -48,6 +53,7 @@ def check_reconfiguration(before: Settings, after: Settings) -> None:
         elif check is not None:
             check(before, after)
     _check_listeners(before, after)
+    _check_fixed_of_listeners(before, after)
 
 
 def _changed(before: Settings, after: Settings) -> list[str]:
@@ -60,18 +66,18 @@ def _check_threads(name: str, before: Settings, after: Settings) -> None:
     old, new = _numbers(name, before, after)
     what = f"Dynamic thread count update validation failed for {name}={new}, value should"
     if new > 2 * old:
-        raise _refused(f"{what} not be greater than double the current value {old}")
+        raise refused(f"{what} not be greater than double the current value {old}")
     if new < old // 2:
-        raise _refused(f"{what} be at least half the current value {old}")
+        raise refused(f"{what} be at least half the current value {old}")
 
 
 def _check_cleaner(before: Settings, after: Settings) -> None:
     old, new = _numbers(_CLEANER_THREADS, before, after)
     what = "Log cleaner threads cannot be"
     if new > 2 * old:
-        raise _refused(f"{what} increased to more than double the current value {old}")
+        raise refused(f"{what} increased to more than double the current value {old}")
     if new < old // 2:
-        raise _refused(f"{what} reduced to less than half the current value {old}")
+        raise refused(f"{what} reduced to less than half the current value {old}")
 
 
 def _check_reporters(_before: Settings, after: Settings) -> None:
@@ -80,7 +86,7 @@ def _check_reporters(_before: Settings, after: Settings) -> None:
     reporters = after.value(_REPORTERS)
     assert isinstance(reporters, tuple)
     if not known.issuperset(reporters):
-        raise _refused(
+        raise refused(
             f"Validation of dynamic config update of Set({_REPORTERS}) failed with class"
             " class kafka.server.DynamicMetricsReporters"
         )
@@ -109,24 +115,54 @@ _CHECKS: Final[Mapping[str, Callable[[Settings, Settings], None]]] = {
 def _check_listeners(before: Settings, after: Settings) -> None:
     """Refuse what a listener would not use before the next start, and might then fail by."""
     for listener in parse_listeners(before):
-        for setting in _read_at_start_by(listener):
+        if listener.security_protocol not in WITH_SASL:
+            continue
+        for setting in SASL_SETTINGS:
             name = setting.name
             old = before.value_for_listener(listener.name, name)
             if old != after.value_for_listener(listener.name, name):
                 raise _refused_until_start(name, listener.name)
-        if listener.security_protocol in WITH_SASL:
-            own = f"listener.name.{listener.name.lower()}."
-            for name in {**before.dynamic, **after.dynamic}:
-                is_of_users = name.startswith(own) and name.endswith(_JAAS)
-                if is_of_users and before.dynamic.get(name) != after.dynamic.get(name):
-                    raise _refused_until_start(_JAAS, listener.name)
+        own = f"listener.name.{listener.name.lower()}."
+        for name in {**before.dynamic, **after.dynamic}:
+            is_of_users = name.startswith(own) and name.endswith(_JAAS)
+            if is_of_users and before.dynamic.get(name) != after.dynamic.get(name):
+                raise _refused_until_start(_JAAS, listener.name)
 
 
-def _read_at_start_by(listener: Listener) -> Iterator[Setting]:
-    if listener.security_protocol in WITH_TLS:
-        yield from TLS_SETTINGS
-    if listener.security_protocol in WITH_SASL:
-        yield from SASL_SETTINGS
+def _check_fixed_of_listeners(before: Settings, after: Settings) -> None:
+    """Check that no listener has another fixed config than at the start of the broker.
+
+    Kafka takes such a config, which has an effect after the next start only. It looks at it when
+    one of the configs is changed that all listeners share.
+    """
+    if not any(map(_is_shared, _differing(before, after))):
+        return
+    for listener in parse_listeners(before):
+        prefix = f"listener.name.{listener.name.lower()}."
+        for name, text in after.dynamic.items():
+            given = after.given.get(name)
+            is_fixed = name.startswith(prefix) and not _can_change(name)
+            if is_fixed and (given is None or given.text != text):
+                raise refused(
+                    "Configs cannot be updated dynamically for existing listener "
+                    f"ListenerName({listener.name}), restart broker or create a new listener for"
+                    " update"
+                )
+
+
+def _differing(before: Settings, after: Settings) -> list[str]:
+    """Return the names whose values change, those of listeners with their prefixes."""
+    names = {**before.dynamic_default, **before.dynamic, **after.dynamic_default, **after.dynamic}
+    return [name for name in names if before.texts_of(name)[:1] != after.texts_of(name)[:1]]
+
+
+def _is_shared(name: str) -> bool:
+    return name == _NETWORK_THREADS or name.startswith(("ssl.", "sasl."))
+
+
+def _can_change(name: str) -> bool:
+    setting = find_broker_setting(name)
+    return setting is not None and (setting.per_listener or setting.name in _OF_ACCEPTORS)
 
 
 def _refused_until_start(name: str, listener: str) -> InvalidValue:
@@ -140,6 +176,7 @@ def _numbers(name: str, before: Settings, after: Settings) -> tuple[int, int]:
     return old, new
 
 
-def _refused(reason: str) -> InvalidValue:
+def refused(reason: str) -> InvalidValue:
+    """Return the error of a part of the broker that refuses its new values, in Kafka's words."""
     shown = f"org.apache.kafka.common.config.ConfigException: {reason}"
     return InvalidValue(f"Invalid value {shown} for configuration Invalid dynamic configuration")

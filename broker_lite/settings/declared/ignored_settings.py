@@ -162,9 +162,6 @@ share.coordinator.state.topic.segment.bytes int 104857600 1.. fixed
 share.coordinator.threads int 1 1.. fixed
 share.coordinator.write.timeout.ms int 5000 1.. fixed
 share.fetch.purgatory.purge.interval.requests int 1000 - fixed
-ssl.allow.dn.changes boolean false - fixed
-ssl.allow.san.changes boolean false - fixed
-ssl.cipher.suites list "" - broker
 ssl.engine.factory.class class - - cluster
 ssl.keymanager.algorithm string SunX509 - broker
 ssl.provider string - - broker

@@ -1,4 +1,7 @@
-"""The broker's settings for who a client is, what it may do and for TLS; read at the start."""
+"""The broker's settings for who a client is, what it may do and for TLS.
+
+Most are read when the broker starts. Key stores and trust stores can change while it runs.
+"""
 
 from typing import Final
 
@@ -6,6 +9,26 @@ from broker_lite.settings.setting import ConfigType, Setting
 from broker_lite.settings.values import Between, OneOf
 
 TLS_SETTINGS: Final = (
+    Setting(
+        "ssl.allow.dn.changes",
+        ConfigType.BOOLEAN,
+        "false",
+        "Whether a new key store may have another subject while the broker runs.",
+    ),
+    Setting(
+        "ssl.allow.san.changes",
+        ConfigType.BOOLEAN,
+        "false",
+        "Whether a new key store may lack alternative names while the broker runs.",
+    ),
+    Setting(
+        "ssl.cipher.suites",
+        ConfigType.LIST,
+        "",
+        "Cipher suites that are served, by their names in Java; none for all that are safe.",
+        dynamic=True,
+        per_broker=True,
+    ),
     Setting(
         "ssl.client.auth",
         ConfigType.STRING,
@@ -35,7 +58,7 @@ TLS_SETTINGS: Final = (
         "ssl.key.password",
         ConfigType.PASSWORD,
         None,
-        "Password of the private key in PEM.",
+        "Password of the private key in PEM or JKS.",
         dynamic=True,
         per_listener=True,
     ),
@@ -75,7 +98,7 @@ TLS_SETTINGS: Final = (
         "ssl.keystore.type",
         ConfigType.STRING,
         "JKS",
-        "PEM or PKCS12; JKS means PKCS12, too.",
+        "PEM, PKCS12 or JKS; a store of one of the latter two may have the form of the other.",
         dynamic=True,
         per_listener=True,
     ),
@@ -89,7 +112,7 @@ TLS_SETTINGS: Final = (
         "ssl.protocol",
         ConfigType.STRING,
         "TLSv1.3",
-        "Has no effect: ssl.enabled.protocols names the versions.",
+        "A word of Java for TLS. It has no effect: ssl.enabled.protocols names the versions.",
         dynamic=True,
         per_broker=True,
     ),
@@ -121,7 +144,7 @@ TLS_SETTINGS: Final = (
         "ssl.truststore.type",
         ConfigType.STRING,
         "JKS",
-        "PEM or PKCS12; JKS means PKCS12, too.",
+        "PEM, PKCS12 or JKS; a store of one of the latter two may have the form of the other.",
         dynamic=True,
         per_listener=True,
     ),
@@ -190,6 +213,9 @@ SASL_SETTINGS: Final = (
         own=True,
     ),
 )
+
+OF_STORES: Final = tuple(setting.name for setting in TLS_SETTINGS if setting.per_listener)
+"""The settings of key stores and trust stores, which can change while a broker runs."""
 
 AUTHORIZER_SETTINGS: Final = (
     Setting(

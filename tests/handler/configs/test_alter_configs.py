@@ -1,11 +1,14 @@
 """What the differential test does not reach; codes and texts are in tests/differential."""
 
+from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import ErrorCode, InvalidRequest
+from broker_lite.settings import Settings
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 from tests.support.several_brokers import talk_to
@@ -201,3 +204,81 @@ def test_p131_a_change_is_checked_against_the_brokers_own_settings(open_broker: 
     assert threads(16).error_code == 0
     assert threads(33).error_code == 42
     assert broker.cluster.settings.num_io_threads == 4
+
+
+KEY_STORE = "listener.name.ssl.ssl.keystore.location"
+
+
+class Stores:
+    """Key stores that are told what to refuse."""
+
+    def __init__(self) -> None:
+        self.turn = anyio.Lock()
+        self.told: list[tuple[object, object, bool]] = []
+        self.used = 0
+
+    async def read(
+        self, before: Settings, after: Settings, *, may_reload: bool
+    ) -> Callable[[], None]:
+        assert self.turn.locked()
+        location = after.dynamic.get(KEY_STORE)
+        self.told.append((before.dynamic.get(KEY_STORE), location, may_reload))
+        if location == "/bad":
+            raise InvalidRequest("it is bad")
+
+        def use() -> None:
+            self.used += 1
+
+        return use
+
+
+@pytest.fixture
+def stores(broker: HandlerBroker) -> Stores:
+    found = Stores()
+    broker.context.key_stores = found
+    return found
+
+
+def alter_broker(broker: HandlerBroker, *resources: tuple[str, str | None], **more: Any) -> Any:
+    types = messages.IncrementalAlterConfigsRequest
+    return broker.call(
+        "IncrementalAlterConfigs",
+        1,
+        resources=[
+            types.AlterConfigsResource(
+                resource_type=BROKER_RESOURCE,
+                resource_name=name,
+                configs=[
+                    types.AlterableConfig(
+                        name=KEY_STORE if name else "log.cleaner.backoff.ms",
+                        config_operation=1 if value is None else 0,
+                        value=value,
+                    )
+                ],
+            )
+            for name, value in resources
+        ],
+        **more,
+    ).responses
+
+
+def test_key_stores_are_read_before_a_change_x66(broker: HandlerBroker, stores: Stores) -> None:
+    (answer,) = alter_broker(broker, ("1", "/a"))
+    assert (answer.error_code, stores.told, stores.used) == (0, [(None, "/a", True)], 1)
+    (answer,) = alter_broker(broker, ("1", None), validate_only=True)
+    assert (answer.error_code, stores.told[1:], stores.used) == (0, [("/a", None, False)], 1)
+    refused, other = alter_broker(broker, ("1", "/bad"), ("", "14000"))
+    assert (refused.error_code, refused.error_message) == (42, "it is bad")
+    assert (other.error_code, stores.used) == (0, 1)
+    assert broker.cluster.configs(BROKER_RESOURCE, "1") == {KEY_STORE: "/a"}
+    assert alter_broker(broker, ("", "14001"))[0].error_code == 0
+    assert len(stores.told) == 3
+    assert not stores.turn.locked()
+
+
+def test_a_change_that_is_not_planned_reads_no_key_store(
+    broker: HandlerBroker, stores: Stores
+) -> None:
+    first, second = alter_broker(broker, ("1", "/a"), ("1", "/b"))
+    assert first.error_code == second.error_code == ErrorCode.INVALID_REQUEST
+    assert stores.told == []

@@ -85,23 +85,49 @@ def test_what_is_taken(before: dict[str, str], after: dict[str, str]) -> None:
     check_reconfiguration(Settings(dynamic=before), Settings(dynamic=after))
 
 
-@pytest.mark.parametrize(
-    ("listeners", "is_refused"),
-    [("SSL://:0", True), ("PLAINTEXT://:0", False), ("SSL://:0,PLAINTEXT://:1", True)],
+_AUTH = {"listener.name.ssl.ssl.client.auth": "required"}
+FIXED = (
+    "Configs cannot be updated dynamically for existing listener ListenerName(SSL), restart broker"
+    " or create a new listener for update"
 )
-def test_certificates_are_read_at_the_start_only(listeners: str, is_refused: bool) -> None:
-    before = load_settings(overrides={"listeners": listeners})
-    after = before.with_dynamic({"listener.name.ssl.ssl.keystore.location": "/new.pem"}, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "after", "is_refused"),
+    [
+        ({}, {}, _AUTH, False),
+        ({}, {}, {**_AUTH, "ssl.enabled.protocols": "TLSv1.2"}, True),
+        ({}, _AUTH, {**_AUTH, "num.network.threads": "4"}, True),
+        ({}, _AUTH, {**_AUTH, "ssl.client.auth": "required"}, True),
+        ({}, _AUTH, {**_AUTH, "max.connections.per.ip": "1001"}, False),
+        ({}, _AUTH, {**_AUTH, "num.io.threads": "9"}, False),
+        ({}, _AUTH, {**_AUTH, "listener.name.ssl.ssl.keystore.location": "/a"}, False),
+        (_AUTH, _AUTH, {**_AUTH, "ssl.client.auth": "required"}, False),
+        ({}, {}, {"ssl.client.auth": "required"}, False),
+        (
+            {},
+            {},
+            {"listener.name.ssl.ssl.keystore.location": "/a", "ssl.client.auth": "required"},
+            False,
+        ),
+        ({}, {}, {"listener.name.ssl.unknown": "1", "ssl.client.auth": "required"}, True),
+        ({}, {}, {"listener.name.nine.ssl.client.auth": "none", "ssl.provider": "x"}, False),
+    ],
+)
+def test_fixed_configs_of_a_listener_x66(
+    given: dict[str, str], before: dict[str, str], after: dict[str, str], is_refused: bool
+) -> None:
+    settings = load_settings(overrides={"listeners": "SSL://:0", **given}).with_dynamic(before)
     if is_refused:
-        with pytest.raises(InvalidValue, match=r"ssl\.keystore\.location of listener SSL is read"):
-            check_reconfiguration(before, after)
+        with pytest.raises(InvalidValue) as caught:
+            check_reconfiguration(settings, settings.with_dynamic(after))
+        assert str(caught.value) == DYNAMIC.format(FIXED)
     else:
-        check_reconfiguration(before, after)
-    check_reconfiguration(after, after)
+        check_reconfiguration(settings, settings.with_dynamic(after))
 
 
-@pytest.mark.parametrize("name", ["ssl.keystore.location", "sasl.enabled.mechanisms"])
-def test_a_listener_with_both_reads_both_at_the_start_only(name: str) -> None:
+def test_a_listener_with_both_reads_its_mechanisms_at_the_start_only() -> None:
+    name = "sasl.enabled.mechanisms"
     before = load_settings(overrides={"listeners": "SASL_SSL://:0"})
     after = before.with_dynamic({f"listener.name.sasl_ssl.{name}": "new"}, {})
     with pytest.raises(InvalidValue, match=f"{name} of listener SASL_SSL is read"):

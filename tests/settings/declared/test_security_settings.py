@@ -22,16 +22,19 @@ def test_secrets_are_not_shown() -> None:
     assert {each.name for each in (*SASL_SETTINGS, *TLS_SETTINGS) if each.is_sensitive} == SECRETS
 
 
-LISTS = {"ssl.enabled.protocols", "sasl.enabled.mechanisms"}
+LISTS = {"ssl.cipher.suites", "ssl.enabled.protocols", "sasl.enabled.mechanisms"}
+TEXTS = {"ssl.client.auth": "required"}
+BOOLEANS = {"ssl.allow.dn.changes", "ssl.allow.san.changes"}
 NUMBERS = {"connections.max.reauth.ms", "sasl.server.max.receive.size"}
 
 
 @pytest.mark.parametrize("name", sorted(OF_LISTENERS))
 def test_a_listener_has_its_own(name: str) -> None:
-    text = "7" if name in NUMBERS else {"ssl.client.auth": "required"}.get(name, "own")
+    text = "7" if name in NUMBERS else "true" if name in BOOLEANS else TEXTS.get(name, "own")
     settings = load_settings(overrides={f"listener.name.client.{name}": text})
     own = settings.value_for_listener("CLIENT", name)
-    assert own == ((text,) if name in LISTS else 7 if name in NUMBERS else text)
+    parsed = 7 if name in NUMBERS else True if name in BOOLEANS else text
+    assert own == ((text,) if name in LISTS else parsed)
     assert settings.value_for_listener("OTHER", name) == settings.value(name) != own
     changed = settings.with_dynamic({f"listener.name.other.{name}": text})
     assert changed.value_for_listener("OTHER", name) == own

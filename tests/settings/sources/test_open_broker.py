@@ -12,7 +12,7 @@ from broker_lite.settings import load_settings
     "line",
     [
         "sasl.oauthbearer.jwks.endpoint.url=https://keys",
-        "ssl.cipher.suites=TLS_AES_128_GCM_SHA256",
+        "ssl.provider=BC",
         "ssl.engine.factory.class=com.acme.Engine",
         "delegation.token.secret.key=abc",
         "principal.builder.class=com.acme.Builder",
@@ -44,7 +44,7 @@ def test_a_variable_that_asks_for_security(variable: str, text: str) -> None:
 
 def test_a_default_asks_for_nothing(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text("ssl.cipher.suites=\nssl.secure.random.implementation=")
+    path.write_text("ssl.provider=\nssl.secure.random.implementation=")
     warnings: list[str] = []
     load_settings(path, {"KAFKA_OPTS": "-Xmx1g"}, warnings=warnings)
     assert len(warnings) == 2
