@@ -1,7 +1,7 @@
 """Collects a broker's settings in a container: the image, a mounted file, the environment.
 
 The environment is read as by the images of Apache, Confluent and Bitnami. All special handling for
-these images is in this module.
+these images is in this module, but that of key stores.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from broker_lite.docker_entry.secrets import SECRETS, with_secrets
 from broker_lite.settings.sources.texts import read_environment
 
 IMAGE: Final = "the image"
@@ -56,6 +57,7 @@ def read_sources(
     *,
     exists: Callable[[str], bool],
     is_mount: Callable[[str], bool],
+    secrets: Path = SECRETS,
 ) -> Sources:
     """Collect the sources.
 
@@ -63,6 +65,10 @@ def read_sources(
         environment: of the container.
         exists: whether a path exists; it may be a folder, which Docker creates for a missing file.
         is_mount: whether a volume is mounted at a path.
+        secrets: the folder of key stores and their passwords.
+
+    Raises:
+        SettingsError: the file of a password cannot be read.
     """
     # a compose file that forwards an unset variable sets it to a blank
     kept = {
@@ -70,6 +76,7 @@ def read_sources(
         for name, text in environment.items()
         if text.strip() or (text and name == _SEPARATOR_VARIABLE)
     }
+    kept = with_secrets(kept, secrets)
     warnings: list[str] = []
     for name, (variable, text) in read_environment(kept).items():
         if name in _LISTENER_SETTINGS:

@@ -133,7 +133,8 @@ def _open_pkcs12(data: bytes, password: str | None) -> Opened:
     head = len(secret).to_bytes(4, "big") + secret
     try:
         done = subprocess.run(  # noqa: S603 - this Python
-            [sys.executable, "-m", _CHILD],
+            [sys.executable, "-P", "-m", _CHILD],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             input=head + data,
             capture_output=True,
             timeout=_CHILD_S,

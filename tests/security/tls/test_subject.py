@@ -1,4 +1,7 @@
-"""The names were written by X500Principal.getName() of Java 17, for these bytes."""
+"""The names were written by X500Principal.getName() of Java 17, for these bytes.
+
+Also tests: broker_lite.security.tls.der.
+"""
 
 import ssl
 from pathlib import Path
@@ -77,6 +80,7 @@ def test_the_subject_of_a_whole_certificate_x38(tmp_path: Path) -> None:
         _certificate(bytes.fromhex("3004310230000000")),
         _certificate(bytes.fromhex("300a310830060600130161")),
         _certificate(b"\x30\x00")[:-3],
+        _certificate(_sequence(b"\x31\x50" + _sequence(b"\x06\x4b" + b"\x88" * 75 + b"\x13\x01a"))),
     ],
 )
 def test_bytes_that_are_no_certificate(damaged: bytes) -> None:
