@@ -185,8 +185,9 @@ class NodeMaker:
         if not any(_names(settings, WITH_TLS) for settings in settings_of.values()):
             return {}
         # A start without TLS would take 4 ms longer.
+        from broker_lite.server.hand_shakes import Turns
         from broker_lite.server.key_stores import KeyStores
-        from broker_lite.server.tls_listeners import Turns, tls_listeners
+        from broker_lite.server.tls_listeners import tls_listeners
 
         turns = Turns()
         return {

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import anyio
-from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import CloseConnection
@@ -18,6 +17,7 @@ from broker_lite.security.principal import ANONYMOUS, USER, Principal
 from broker_lite.security.tls.mapping_rules import MappingRules, NoRuleMatches
 from broker_lite.security.tls.stores import ServerContext, Store, server_context, stamps_of
 from broker_lite.security.tls.subject import subject_of
+from broker_lite.server.hand_shakes import Turns
 from broker_lite.server.limits import time_limit_s
 from broker_lite.server.tls_socket import TlsSocket
 from broker_lite.settings import Settings
@@ -45,7 +45,7 @@ class TlsListener:
         self,
         context: ServerContext,
         rules: MappingRules | None,
-        turns: "Turns",
+        turns: Turns,
         seconds: float,
         settings: Settings,
     ) -> None:
@@ -99,37 +99,6 @@ class TlsListener:
             return Principal(USER, self._rules.name_of(subject_of(certificate)))
         except (NoRuleMatches, ValueError) as error:
             raise CloseConnection(str(error)) from None
-
-
-class Turns:
-    """The steps of hand-shakes, of which the event loop does one in each of its turns.
-
-    A step with a private key takes a millisecond. Many at once would keep everybody waiting.
-    """
-
-    def __init__(self) -> None:
-        """Begin with nobody in the line."""
-        self._line = anyio.Lock()
-
-    async def shake_hands(self, sock: TlsSocket) -> None:
-        """Do the steps of one hand-shake as the client's bytes come.
-
-        Raises:
-            OSError: see ssl.SSLSocket.do_handshake().
-        """
-        while True:
-            try:
-                async with self._line:
-                    try:
-                        sock.do_handshake()
-                    finally:
-                        await checkpoint()
-            except ssl.SSLWantReadError:
-                await anyio.wait_readable(sock)
-            except ssl.SSLWantWriteError:
-                await anyio.wait_writable(sock)
-            else:
-                return
 
 
 class _Names(NamedTuple):

@@ -82,6 +82,14 @@ class TlsSocket(ssl.SSLSocket):
             return b""
         return found[:buflen]
 
+    def peek(self, count: int) -> bytes:
+        """Return up to `count` bytes of the records that wait in the kernel; they stay there.
+
+        Raises:
+            OSError: there is none yet, or the connection is lost.
+        """
+        return socket.socket.recv(self, count, socket.MSG_PEEK)
+
     def send(self, data: "ReadableBuffer", flags: int = 0) -> int:  # type: ignore[explicit-override]
         """Send as much as the socket takes, up to 256 KB; `flags` have no effect.
 

@@ -1,4 +1,4 @@
-"""Runs the broker of a compose file without an engine: its variables, and files and ports of here."""
+"""Runs the broker of a compose file without an engine: its variables, files and ports of here."""
 
 import re
 import shlex

@@ -1,0 +1,200 @@
+"""Clients that begin a TLS hand-shake and do not end it: memory, descriptors, and who waits.
+
+    python -m tests.fuzz.half_hand_shakes --clients 5000
+
+In each phase so many clients come and stay: they say nothing, send a part of their first record,
+send all of it and leave the answer unread, or shake hands and do not authenticate. Then one that
+shakes hands as it should has to be served. When all have gone, the broker has no descriptor more
+than before, and has logged no traceback.
+"""
+
+import argparse
+import contextlib
+import os
+import socket
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.bench.growth import resident_bytes
+from tests.support.broker_process import BrokerProcess
+from tests.support.certificates import Certificates, write_certificates
+from tests.support.reference_kafka import free_port
+from tests.support.stall_watch import STALL_MS_MAX, Stall, StallWatch
+
+BYTES_MAX: Final = 40_000
+"""Of memory for a connection whose client has not authenticated."""
+PHASES: Final = ("plain", "silent", "cut", "unread", "unknown")
+_SETTLED_S: Final = 60.0
+_AT_ONCE: Final = 500
+_WHO: Final = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="b";'
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a run saw.
+
+    Attributes:
+        phases: bytes for a connection of each phase, and how long another client waited.
+    """
+
+    phases: dict[str, tuple[int, Stall]] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """The figures of the run."""
+        lines = [
+            f"{name}: {size / 1000:.1f} KB a connection, the longest stall {stall}"
+            for name, (size, stall) in self.phases.items()
+        ]
+        return "\n".join([*lines, f"{len(self.faults)} faults"])
+
+
+class Clients:
+    """Clients of one broker, whose listeners are plain, and SASL over TLS."""
+
+    def __init__(self, plain_port: int, port: int, files: Certificates) -> None:
+        self._plain_port = plain_port
+        self._port = port
+        self._context = ssl.create_default_context(cafile=files.ca)
+        self._hello = self._first_record()
+
+    def plain(self) -> socket.socket:
+        """Connect to the plain listener."""
+        return socket.create_connection(("127.0.0.1", self._plain_port), _SETTLED_S)
+
+    def silent(self) -> socket.socket:
+        """Connect and say nothing."""
+        return socket.create_connection(("127.0.0.1", self._port), _SETTLED_S)
+
+    def cut(self) -> socket.socket:
+        """Send a part of the first record."""
+        sock = self.silent()
+        sock.sendall(self._hello[:100])
+        return sock
+
+    def unread(self) -> socket.socket:
+        """Send the first record, and leave the answer unread."""
+        sock = self.silent()
+        sock.sendall(self._hello)
+        return sock
+
+    def unknown(self) -> socket.socket:
+        """Shake hands, and do not authenticate."""
+        sock = self._context.wrap_socket(self.silent(), server_hostname="localhost")
+        sock.sendall(b"\0\0\1\0")
+        return sock
+
+    def _first_record(self) -> bytes:
+        sent = ssl.MemoryBIO()
+        wrapped = self._context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+        with contextlib.suppress(ssl.SSLWantReadError):
+            wrapped.do_handshake()
+        return sent.read()
+
+
+@contextlib.contextmanager
+def broker(folder: Path) -> Iterator[tuple[BrokerProcess, Clients]]:
+    """A broker with a plain listener and one of SASL over TLS."""
+    files = write_certificates(folder)
+    plain, secured = free_port(), free_port()
+    settings = [
+        f"listeners=PLAINTEXT://127.0.0.1:{plain},SASL_SSL://127.0.0.1:{secured}",
+        "sasl.enabled.mechanisms=PLAIN",
+        f"listener.name.sasl_ssl.plain.sasl.jaas.config={_WHO}",
+        "ssl.keystore.type=PEM",
+        f"ssl.keystore.location={files.server}",
+    ]
+    with BrokerProcess(folder / "data", settings=settings, port=plain) as running:
+        yield running, Clients(plain, secured, files)
+
+
+def descriptors(pid: int) -> int:
+    """How many descriptors a process has."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def _until(condition: Callable[[], bool], seconds: float = _SETTLED_S) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _measured(running: BrokerProcess, connect: Callable[[], socket.socket], count: int) -> int:
+    """How many bytes one of many connections takes."""
+    descriptors_before, before = descriptors(running.pid), resident_bytes(running.pid)
+    with contextlib.ExitStack() as stack:
+        for index in range(count):
+            stack.enter_context(connect())
+            if index % _AT_ONCE == 0:
+                time.sleep(0.01)
+        _until(lambda: descriptors(running.pid) >= descriptors_before + count)
+        _until(lambda: _is_quiet(running.pid))
+        return (resident_bytes(running.pid) - before) // count
+
+
+def _is_quiet(pid: int) -> bool:
+    """Whether a process uses no processor for a moment."""
+
+    def ticks() -> int:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    before = ticks()
+    time.sleep(0.3)
+    return ticks() - before <= 1
+
+
+def run(folder: Path, clients_count: int, phases: Sequence[str] = PHASES) -> Findings:
+    """Have that many clients in each phase, at a broker of its own."""
+    found = Findings()
+    for phase in phases:
+        own = folder / phase
+        own.mkdir()
+        with broker(own) as (running, clients):
+            clients.unknown().close()
+            _look(running, clients, phase, clients_count, found)
+            if "Traceback" in running.log:
+                found.faults.append(running.log[-2000:])
+    return found
+
+
+def _look(
+    running: BrokerProcess, clients: Clients, phase: str, count: int, found: Findings
+) -> None:
+    idle = descriptors(running.pid)
+    with StallWatch(running.port, running.pid) as watch:
+        size = _measured(running, getattr(clients, phase), count)
+        clients.unknown().close()
+        if not _until(lambda: descriptors(running.pid) <= idle + 1):
+            found.faults.append(f"{phase}: descriptors do not come back")
+        stall = watch.lap()
+    found.phases[phase] = size, stall
+    if phase != "plain" and size > BYTES_MAX:
+        found.faults.append(f"{phase}: a connection takes {size} bytes")
+    if stall.cpu_ms > STALL_MS_MAX:
+        found.faults.append(f"{phase}: another client waited for {stall}")
+
+
+def main() -> int:
+    """Run it, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--clients", type=int, default=5000)
+    parser.add_argument("--phase", choices=PHASES, action="append", dest="phases")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(Path(folder), options.clients, options.phases or PHASES)
+    print(found.summary(), *found.faults, sep="\n")
+    return 1 if found.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
