@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from broker_lite.record import implementations
@@ -87,8 +88,16 @@ BARE_LOOP_BOUND = 0.90
 class Target:
     """One running broker under load."""
 
-    def __init__(self, name: str, port: int, pid: int, data_dir: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        port: int,
+        pid: int,
+        data_dir: Path,
+        connect: Callable[[], LoadClient] | None = None,
+    ) -> None:
         self.name = name
+        self._connect = connect or partial(LoadClient, "127.0.0.1", port)
         self.port = port
         self.pid = pid
         self._data_dir = data_dir
@@ -98,7 +107,7 @@ class Target:
     def rounds(self, case: Case, requests: int, count: int, folder: Path) -> Iterator[Round]:
         """A warm-up, then `count` rounds, one at each step; each produces to a topic of its own."""
         frame_at, payload_bytes = self._frames(case)
-        client = LoadClient("127.0.0.1", self.port)
+        client = self._connect()
         client.run(frame_at, requests, case.in_flight)
         for _ in range(count):
             if payload_bytes is not None:

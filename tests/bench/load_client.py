@@ -6,6 +6,7 @@ so the client costs little beside the broker.
 
 import os
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Callable
@@ -102,17 +103,37 @@ class LoadClient:
         return answered_bytes
 
     def _skip_response(self) -> int:
-        receive, prefix, sink = self.socket.recv_into, self._prefix, self._sink
-        if receive(prefix, 4, socket.MSG_WAITALL) < 4:
-            raise ConnectionError("the broker closed the connection")
-        (size,) = struct.unpack(">i", prefix)
+        receive, sink = self.socket.recv_into, self._sink
+        size = self._size()
         missing = size
         while missing:
             dropped = receive(sink, min(missing, _DRAIN_BYTES))
             if dropped == 0:
                 raise ConnectionError("the broker closed the connection")
             missing -= dropped
-        return int(size)
+        return size
+
+    def _size(self) -> int:
+        if self.socket.recv_into(self._prefix, 4, socket.MSG_WAITALL) < 4:
+            raise ConnectionError("the broker closed the connection")
+        return int.from_bytes(self._prefix, "big")
+
+
+class TlsLoadClient(LoadClient):
+    """The same over TLS, of which a receive gives at most one record."""
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
+        super().__init__(host, port)
+        self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
+
+    def _size(self) -> int:  # type: ignore[explicit-override]
+        head = b""
+        while len(head) < 4:
+            received = self.socket.recv(4 - len(head))
+            if not received:
+                raise ConnectionError("the broker closed the connection")
+            head += received
+        return int.from_bytes(head, "big")
 
 
 def measure(
