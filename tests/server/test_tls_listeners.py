@@ -209,6 +209,41 @@ async def test_a_client_without_the_certificate_is_closed_x40(
     assert "peer did not return a certificate" in caplog.text
 
 
+async def test_a_trust_store_with_nothing_but_the_client_x37(
+    serve_tls: ServeTls, files: Certificates, tmp_path: Path
+) -> None:
+    pem = files.client.read_text()
+    start, end = pem.index("-----BEGIN CERTIFICATE"), pem.index("-----END CERTIFICATE-----")
+    alone = tmp_path / "alone.pem"
+    alone.write_text(pem[start:end] + "-----END CERTIFICATE-----\n")
+
+    def talk(served: Served) -> None:
+        with _connect(served, _client_context(files, certificate=True)) as sock:
+            assert _ask(sock) == b"hello"
+
+    trust = {"listener.name.ssl.ssl.truststore.location": str(alone)}
+    async with serve_tls(ssl_client_auth="required", **trust) as served:
+        await run_sync(talk, served)
+
+
+@pytest.mark.parametrize("highest", ["TLSv1_2", "TLSv1_3"])
+async def test_cipher_suites_x68(serve_tls: ServeTls, files: Certificates, highest: str) -> None:
+    context = _client_context(files)
+    context.maximum_version = ssl.TLSVersion[highest]
+    names = "TLS_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+
+    def talk(served: Served) -> None:
+        with _connect(served, context) as sock:
+            assert _ask(sock) == b"hello"
+            cipher = sock.cipher()
+            assert cipher is not None
+            expected = "TLS_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"
+            assert cipher[0] == expected[highest == "TLSv1_2"]
+
+    async with serve_tls(ssl_cipher_suites=names) as served:
+        await run_sync(talk, served)
+
+
 async def test_no_rule_is_for_a_client_x39(
     serve_tls: ServeTls, files: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -320,6 +355,12 @@ async def test_a_goodbye_comes_before_the_close(serve_tls: ServeTls, files: Cert
     [
         ({"ssl.keystore.location": "/none"}, "ssl.keystore.location: /none: cannot be read"),
         ({"ssl.principal.mapping.rules": "RULE"}, "Invalid rule: `RULE`"),
+        ({"ssl.protocol": "TLSv9"}, "ssl.protocol: 'TLSv9' is not one of TLSv1.3, "),
+        ({"ssl.cipher.suites": "TLS_X"}, "ssl.cipher.suites: TLS_X is unknown or not served"),
+        (
+            {"ssl.keystore.password": "secret"},
+            "SSL key store password cannot be specified with PEM format",
+        ),
         ({"listener.name.ssl.ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols: 'SSLv3'"),
     ],
 )

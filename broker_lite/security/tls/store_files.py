@@ -21,7 +21,7 @@ PEM_ALIAS: Final = "kafka"
 """The name that Kafka gives to the only entry of a store in PEM."""
 
 _CHILD: Final = "broker_lite.security.tls.pkcs12"
-_CHILD_S: Final = 10
+_CHILD_S: Final = 30
 _TOLD_BY_CHILD: Final = 3
 _JAVA_TYPES: Final = ("PKCS12", "JKS")
 # A store with all CAs of a system has a quarter of a megabyte.
