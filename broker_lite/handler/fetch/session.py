@@ -21,8 +21,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from broker_lite.handler.context import HandlerContext
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.fetch.partition import FetchPartitions
 
 NO_SESSION: Final = 0

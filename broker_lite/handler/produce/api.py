@@ -97,8 +97,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     except BrokerError as error:
         answers = await refuse_all(produce, error)
         failed = 1
-        if context.quota is not None:
-            context.quota.is_refused = True
+        _count_no_bytes(context)
     else:
         verdicts = None
         commits = context.cluster.logs.commits
@@ -131,6 +130,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     if failed or large is not None or produce.acks == 0:
         return await _answer(context, request, produce.acks, answers, has_failed=bool(failed))
     return [encode_produce_response(answers, version)]
+
+
+def _count_no_bytes(context: HandlerContext) -> None:
+    """Let the bytes of a request that fails as a whole count for no quota (X-83)."""
+    if context.quota is not None:
+        context.quota.is_refused = True
 
 
 async def _answer(
