@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # much at a time. It demands the same bytes again after it could not send them: Outgoing does so.
 _RECORD_BYTES: Final = 16_384
 _SENT_BYTES_MAX: Final = 262_144
+# So many small records take a millisecond. As many large ones fill every buffer.
+_RECORDS_MAX: Final = 256
 # An alert that ends the connection is a short record.
 _PEEKED_BYTES: Final = 64
 # All connections read files into it, one at a time: a send has copied what it could not send.
@@ -45,7 +47,10 @@ class TlsSocket(ssl.SSLSocket):
     def recv_into(  # type: ignore[explicit-override]
         self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0
     ) -> int:
-        """Fill a buffer as far as there are bytes.
+        """Fill a buffer as far as there are bytes, from a limited number of records.
+
+        A client that puts each byte into a record would keep the others waiting. What is left
+        makes the socket readable again.
 
         Raises:
             BlockingIOError: there is none yet.
@@ -53,9 +58,10 @@ class TlsSocket(ssl.SSLSocket):
         """
         space = memoryview(buffer)
         self.wants_write = False
-        count = 0
+        count = records = 0
         try:
-            while count < len(space):
+            while count < len(space) and records < _RECORDS_MAX:
+                records += 1
                 received = 0 if self._is_ended else super().recv_into(space[count:])
                 if received == 0:
                     self._is_ended = count > 0

@@ -8,6 +8,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.server.hand_shakes import Turns
 from broker_lite.server.tls_listeners import TlsListener, tls_listeners
+from broker_lite.server.tls_socket import wrap
 from broker_lite.settings import load_settings
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, Served, request_frame
 from tests.support.certificates import Certificates, write_certificates
@@ -135,6 +137,29 @@ async def test_one_byte_per_record(serve_tls: ServeTls, files: Certificates) -> 
 
     async with serve_tls() as served:
         await run_sync(talk, served)
+
+
+def test_one_read_takes_a_limited_number_of_records(files: Certificates) -> None:
+    """A client that puts each byte into a record does not keep the others waiting."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        far = socket.create_connection(listening.getsockname(), 10)
+        near, _ = listening.accept()
+    far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.server)
+    with wrap(context, near) as server, ThreadPoolExecutor(1) as pool:
+        connecting = pool.submit(
+            _client_context(files).wrap_socket, far, server_hostname="localhost"
+        )
+        server.do_handshake()
+        with connecting.result() as client:
+            for _ in range(300):
+                client.sendall(b"x")
+            server.setblocking(False)
+            counts = [server.recv_into(bytearray(1000)) for _ in range(2)]
+            with pytest.raises(BlockingIOError):
+                server.recv_into(bytearray(1000))
+            assert sum(counts) == 300 > counts[0] >= 200
 
 
 async def test_a_file_to_a_client_that_reads_late(
