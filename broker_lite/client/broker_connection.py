@@ -7,21 +7,23 @@ versions once, when it opens; every request uses the highest version that both s
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 from collections import deque
 from collections.abc import Mapping
-from typing import Final, NamedTuple, NoReturn, Self, TypeVar, cast
+from typing import Final, NamedTuple, NoReturn, Protocol, Self, TypeVar, cast
 
 from broker_lite import __version__
 from broker_lite.client.address import Address
+from broker_lite.client.connecting import connect, reason_of
 from broker_lite.client.deadline import Deadline
 from broker_lite.client.errors import (
     BadAnswer,
     NoAnswer,
     NoConnection,
     NotSupported,
-    UnknownHost,
+    NotTrusted,
     check,
 )
 from broker_lite.errors import ErrorCode
@@ -31,6 +33,8 @@ API_VERSIONS: Final = 18
 API_VERSIONS_VERSION: Final = 3  # from Kafka 2.4 on; older ones answer with an error in version 0
 ANSWER_BYTES_MAX: Final = 256 << 20
 FIRST_ANSWER_BYTES_MAX: Final = 1 << 20
+_SESSION_SHARE: Final = 0.85  # of a session, after which the client logs in again, as Java's do
+_GUESS: Final = "perhaps its listener has TLS or SASL: see security.protocol"
 _UNSUPPORTED: Final = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 _SOFTWARE: Final = "broker-lite"
 _CHUNK_BYTES_MAX: Final = 1 << 20
@@ -47,6 +51,26 @@ class ApiVersion(NamedTuple):
     last: int
 
 
+class Security(Protocol):
+    """How connections are protected, and how a client says who it is.
+
+    See broker_lite.client.security.
+    """
+
+    def protect(self, sock: socket.socket, address: Address) -> socket.socket:
+        """Return what to use instead of a connected socket, or close it and raise ClientError."""
+
+    def log_in(self, connection: Connection) -> float:
+        """Say who the client is, or raise ClientError; return for how many seconds, 0 for ever."""
+
+    def meaning_of(self, error: OSError) -> str | None:
+        """Return what an error after protect() means; None for one of the network."""
+
+    @property
+    def guess(self) -> str:
+        """Why a broker may close a connection before it answers anything; empty for no idea."""
+
+
 class _Sent(NamedTuple):
     correlation_id: int
     response: messages.MessageType
@@ -57,22 +81,29 @@ class _Sent(NamedTuple):
 class Connection:
     """An open connection; a context manager.
 
-    An error in sending or receiving closes it, because requests and responses would no longer
-    match.
+    An error in sending or receiving closes it: requests and responses would no longer match.
     """
 
     def __init__(
-        self, address: Address, *, client_id: str = _SOFTWARE, timeout_s: float = 30
+        self,
+        address: Address,
+        *,
+        client_id: str = _SOFTWARE,
+        timeout_s: float = 30,
+        security: Security | None = None,
     ) -> None:
-        """Connect and ask the broker for its versions.
+        """Connect, ask the broker for its versions, and log in.
 
         Args:
             address: of the broker.
             client_id: sent with every request.
             timeout_s: how long to wait for the connection, and by default for each response.
+            security: None for plain text.
 
         Raises:
             UnknownHost: the name cannot be resolved.
+            NotTrusted: TLS fails.
+            LoginRefused: the broker does not accept the login.
             NoConnection: no broker listens there, or it closed the connection.
             NoAnswer: no connection or no response in time.
             BadAnswer: not a Kafka broker.
@@ -84,10 +115,17 @@ class Connection:
         self._correlation_id = 0
         self._sent: deque[_Sent] = deque()
         self._answer_bytes_max = FIRST_ANSWER_BYTES_MAX
+        self._security = security
+        self._login_due: Deadline | None = None
+        self._is_known = False
         deadline = Deadline(timeout_s)
-        self._socket = _connect(address, timeout_s)
+        self._socket = connect(address, timeout_s)
         try:
+            if security is not None:
+                self._socket = security.protect(self._socket, address)
             self.versions = self._ask_versions(deadline)
+            if security is not None:
+                self._log_in(security)
         except BaseException:
             self.close()
             raise
@@ -101,6 +139,10 @@ class Connection:
     def fileno(self) -> int:
         """Return the descriptor for select and poll; readable when a response arrives."""
         return self._socket.fileno()
+
+    def has_arrived(self, wait_s: float) -> bool:
+        """Wait until something of a response arrives; return whether receive() has to be called."""
+        return self.closed or bool(select.select([self], (), (), wait_s)[0])
 
     def close(self) -> None:
         """Close it; a second call does nothing."""
@@ -172,7 +214,11 @@ class Connection:
             NotSupported: there is no common version, or it cannot encode the value.
             NoConnection: the connection ended.
             NoAnswer: the broker does not read.
+            LoginRefused: the session ends soon, and the broker does not renew it.
         """
+        if self._login_due is not None and not self._sent and not self._login_due.remaining_s:
+            assert self._security is not None
+            self._log_in(self._security)
         request = messages.message(type(value).__name__)
         version = self.version_of(request, version_max)
         self._send(request, value, version, answered=answered)
@@ -195,7 +241,28 @@ class Connection:
         body = self._receive_body(
             sent, Deadline(self._timeout_s if timeout_s is None else timeout_s)
         )
+        self._is_known = True
         return self._decode(answer, body, sent.version)
+
+    def exchange_raw(self, data: bytes) -> bytes:
+        """Send a frame without a header, and return the one that comes back (X-09).
+
+        Raises:
+            ClientError: see receive().
+        """
+        self._send_bytes(_SIZE.pack(len(data)) + data)
+        deadline = Deadline(self._timeout_s)
+        (size,) = _SIZE.unpack(self._read(_SIZE.size, deadline))
+        if not 0 <= size <= self._answer_bytes_max:
+            self._refuse(f"an answer of {size} bytes")
+        return bytes(self._read(size, deadline))
+
+    def _log_in(self, security: Security) -> None:
+        """Log in, and note when that has to be done again."""
+        self._login_due = None
+        lifetime_s = security.log_in(self)
+        if lifetime_s:
+            self._login_due = Deadline(lifetime_s * _SESSION_SHARE)
 
     def _ask_versions(self, deadline: Deadline) -> Mapping[int, ApiVersion]:
         """Ask in the newest version; a broker that does not support it responds in version 0."""
@@ -237,14 +304,17 @@ class Connection:
         head = _HEAD.pack(
             size, request.api_key, version, self._correlation_id, len(self._client_id)
         )
-        try:
-            self._socket.settimeout(self._timeout_s)
-            self._socket.sendall(b"".join((head, self._client_id, bytes(flexible), body)))
-        except OSError as error:
-            self._fail(error, self._timeout_s)
+        self._send_bytes(b"".join((head, self._client_id, bytes(flexible), body)))
         if answered:
             response = messages.message(request.name.removesuffix("Request") + "Response")
             self._sent.append(_Sent(self._correlation_id, response, version, flexible))
+
+    def _send_bytes(self, data: bytes) -> None:
+        try:
+            self._socket.settimeout(self._timeout_s)
+            self._socket.sendall(data)
+        except OSError as error:
+            self._fail(error, self._timeout_s)
 
     def _receive_body(self, sent: _Sent, deadline: Deadline) -> memoryview:
         (size,) = _SIZE.unpack(self._read(_SIZE.size, deadline))
@@ -274,7 +344,7 @@ class Connection:
                 self._fail(error, deadline.timeout_s)
             if not chunk:
                 self.close()
-                raise NoConnection(f"{self.address}: the other side closed the connection")
+                self._lose("the other side closed the connection")
             data += chunk
         return data
 
@@ -295,29 +365,21 @@ class Connection:
         self.close()
         if isinstance(error, TimeoutError):
             raise NoAnswer(f"{self.address}: no answer within {timeout_s:g} s") from error
-        raise NoConnection(f"{self.address}: {_reason(error)}") from error
+        meaning = None if self._security is None else self._security.meaning_of(error)
+        if meaning is not None:
+            raise NotTrusted(f"{self.address}: {meaning}") from error
+        self._lose(reason_of(error), error)
+
+    def _lose(self, reason: str, error: OSError | None = None) -> NoReturn:
+        """Raise, with a guess if the broker has answered nothing but versions."""
+        guess = "" if self._is_known else _GUESS
+        if self._security is not None and not self.versions:
+            guess = self._security.guess
+        text = f"{reason}; {guess}" if guess else reason
+        raise NoConnection(f"{self.address}: {text}") from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _connect(address: Address, timeout_s: float) -> socket.socket:
-    try:
-        # as bytes, because importing the idna codec takes longer than connecting
-        host = address.host.encode("ascii" if address.host.isascii() else "idna")
-        found = socket.create_connection((cast("str", host), address.port), timeout_s)
-    except TimeoutError as error:
-        raise NoAnswer(f"{address}: no connection within {timeout_s:g} s") from error
-    except (socket.gaierror, UnicodeError) as error:
-        raise UnknownHost(f"{address}: the host's name cannot be resolved") from error
-    except OSError as error:
-        raise NoConnection(f"{address}: {_reason(error)}") from error
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return found
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

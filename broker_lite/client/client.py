@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Self, TypeVar
 
 from broker_lite.client.address import Address, parse_addresses
-from broker_lite.client.broker_connection import Connection
+from broker_lite.client.broker_connection import Connection, Security
+from broker_lite.client.client_properties import PLAINTEXT, PROTOCOL
 from broker_lite.client.deadline import Deadline
 from broker_lite.client.errors import NoAnswer, NoConnection, Refused, check
 from broker_lite.errors import ClientError, ErrorCode
@@ -48,6 +49,7 @@ class Client:
         client_id: str = "broker-lite",
         timeout_s: float = 30,
         wait_s: float = 0,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
         """Connect to the first bootstrap server that responds.
 
@@ -56,13 +58,16 @@ class Client:
             client_id: sent with every request.
             timeout_s: how long to wait for a connection and for each response.
             wait_s: how long to retry while no broker listens there yet.
+            properties: of Kafka's clients, of which `security.protocol`, `ssl.*` and `sasl.*`
+                count here.
 
         Raises:
-            SettingsError: the bootstrap servers are not addresses.
+            SettingsError: the bootstrap servers are not addresses, or a property is wrong.
             ClientError: no server can be reached; the text has the reason for each.
         """
         self.timeout_s = timeout_s
         self._client_id = client_id
+        self._security = _security_of(properties or {})
         self._addresses: dict[int, Address] = {}
         self._controller_id: int | None = None  # until the cluster was asked
         self._connections: dict[tuple[Address, str], Connection] = {}
@@ -214,7 +219,12 @@ class Client:
         return address
 
     def _open(self, address: Address) -> Connection:
-        return Connection(address, client_id=self._client_id, timeout_s=self.timeout_s)
+        return Connection(
+            address,
+            client_id=self._client_id,
+            timeout_s=self.timeout_s,
+            security=self._security,
+        )
 
     def _bootstrap(self, addresses: Iterable[Address], deadline: Deadline) -> Connection:
         while True:
@@ -235,3 +245,12 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _security_of(properties: Mapping[str, str]) -> Security | None:
+    """Return what the properties say about security; nothing is imported for plain text."""
+    if properties.get(PROTOCOL, PLAINTEXT).strip().upper() == PLAINTEXT:
+        return None
+    from broker_lite.client.security.properties import security_of
+
+    return security_of(properties)

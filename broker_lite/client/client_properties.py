@@ -1,7 +1,7 @@
 """Reads properties of Kafka's clients, as Kafka's tools take them in `--command-config FILE`.
 
-TLS and SASL are errors, because this client would connect in another way than wanted. Other
-unsupported properties are ignored: they tune what this client lacks.
+Unsupported properties are ignored: they tune what this client lacks. Those of security are an
+exception, see broker_lite.client.security.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,9 @@ from typing import Final
 from broker_lite.errors import SettingsError
 
 DEFAULT_TIMEOUT_S: Final = 30.0
-_PROTOCOL: Final = "security.protocol"
+PROTOCOL: Final = "security.protocol"
+PLAINTEXT: Final = "PLAINTEXT"
 _TIMEOUTS_MS: Final = ("request.timeout.ms", "default.api.timeout.ms")  # the later one wins
-
-
-def read_client_properties(path: Path) -> dict[str, str]:
-    """Read a file of client properties.
-
-    Raises:
-        SettingsError: the file cannot be read, or wants TLS or SASL.
-    """
-    properties = read_properties(path)
-    check_security(properties, source=str(path))
-    return properties
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -40,17 +30,6 @@ def read_properties(path: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not text"
         raise SettingsError(f"{path}: {reason}") from error
-
-
-def check_security(properties: Mapping[str, str], *, source: str) -> None:
-    """Refuse every security protocol but PLAINTEXT.
-
-    Raises:
-        SettingsError: names the source and the protocol.
-    """
-    protocol = properties.get(_PROTOCOL, "PLAINTEXT").strip()
-    if protocol.upper() != "PLAINTEXT":
-        raise SettingsError(f"{source}: {_PROTOCOL}={protocol}: only PLAINTEXT is supported")
 
 
 def timeout_s(properties: Mapping[str, str]) -> float:

@@ -2,10 +2,13 @@
 
 ClientError (broker_lite.errors)
 ├── UnknownHost     the name of the broker's host cannot be resolved
-├── NoConnection    no broker listens there, or the connection ended ├── NoAnswer        the broker
-is silent for longer than the caller waits ├── BadAnswer       what came back is not what a Kafka
-broker sends ├── NotSupported    client and broker have no version of an API in common └── Refused
-the broker answered with an error code of the protocol
+├── NoConnection    no broker listens there, or the connection ended
+├── NoAnswer        the broker is silent for longer than the caller waits
+├── NotTrusted      TLS fails, or the broker's certificate is not trusted
+├── LoginRefused    the broker refuses the login, or the client the broker
+├── BadAnswer       what came back is not what a Kafka broker sends
+├── NotSupported    client and broker have no version of an API in common
+└── Refused         the broker answered with an error code of the protocol
 """
 
 from broker_lite.errors import ClientError, ErrorCode
@@ -21,6 +24,14 @@ class NoConnection(ClientError):
 
 class NoAnswer(ClientError):
     """The broker did not respond in time."""
+
+
+class NotTrusted(ClientError):
+    """TLS fails: one side does not trust the other's certificate, or does not speak it."""
+
+
+class LoginRefused(ClientError):
+    """The broker does not accept who the client says it is, or does not prove who it is itself."""
 
 
 class BadAnswer(ClientError):

@@ -6,10 +6,12 @@ Flags and output are those of kafka-cluster.sh.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client, check
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_alias
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import SettingsError
 from broker_lite.wire import messages
@@ -33,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with list-endpoints: also the brokers that are gone",
     )
     add_connection(parser)
+    for flag in ("--config", "-c"):
+        add_alias(parser, flag, dest="command_config", metavar="FILE", kind=Path)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Faults, recorded requests, waits and snapshots of a broker under test."""
+"""Faults, recorded requests, waits, snapshots and the clock of a broker under test."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -314,6 +314,18 @@ class BenchCommands(Controlled):
         self.control("POST", f"/v1/snapshots/{quote(name, safe='')}/restore")
 
     # -- internals
+
+    def freeze(self) -> None:
+        """Stop the broker's clock: only advance() moves it then, and its timers and timestamps.
+
+        Groups that wait for members, sessions, retention and time-outs of transactions stand still.
+        unfreeze(), reset(), restore(), a restart and each next test of the fixtures let it go on.
+        """
+        self.control("POST", "/v1/clock", {"freeze": True})
+
+    def unfreeze(self) -> None:
+        """Let the broker's clock go on from where it stands."""
+        self.control("POST", "/v1/clock", {"freeze": False})
 
     def _reset_by_control(self, *, keep_topics: bool) -> None:
         """Reset the broker; faults and recorded requests stay."""

@@ -55,6 +55,7 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         brokers: int = 1,
         racks: Iterable[str] = (),
         timeout_s: float = 60.0,
+        client_properties: Mapping[str, str] | None = None,
     ) -> None:
         """Keep the arguments; start() starts the broker.
 
@@ -73,7 +74,10 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
             brokers: how many brokers the cluster has, all in one process; see `brokers`.
             racks: of the brokers in turns.
             timeout_s: how long a start or a reset may take.
+            client_properties: how create_topic(), produce() and records() log in, as a Java client
+                says it: security.protocol, ssl.*, sasl.*.
         """
+        self.client_properties = dict(client_properties or {})
         self.settings = given_settings(
             settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
         )
@@ -92,7 +96,11 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
 
     @staticmethod
     def connect(
-        url: str, *, bootstrap: str | None = None, timeout_s: float = 60.0
+        url: str,
+        *,
+        bootstrap: str | None = None,
+        timeout_s: float = 60.0,
+        client_properties: Mapping[str, str] | None = None,
     ) -> "ConnectedBroker":
         """Return a broker that somebody else started, such as one in a container.
 
@@ -102,13 +110,16 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
             url: of its control API, http://HOST:9099.
             bootstrap: HOST:PORT for clients; None for what the broker says.
             timeout_s: how long an answer may take.
+            client_properties: see Broker().
 
         Raises:
             BrokerFailed: it cannot be reached.
         """
         from broker_lite.testing.connected import ConnectedBroker
 
-        return ConnectedBroker(url, bootstrap=bootstrap, timeout_s=timeout_s)
+        return ConnectedBroker(
+            url, bootstrap=bootstrap, timeout_s=timeout_s, client_properties=client_properties
+        )
 
     # -- state
 
@@ -256,18 +267,6 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
             raise ValueError("the clock cannot go back")
         with self._noting_its_end() as process:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
-
-    def freeze(self) -> None:
-        """Stop the broker's clock: only advance() moves it then, and its timers and timestamps.
-
-        Groups that wait for members, sessions, retention and time-outs of transactions stand still.
-        unfreeze(), reset(), restore(), a restart and each next test of the fixtures let it go on.
-        """
-        self.control("POST", "/v1/clock", {"freeze": True})
-
-    def unfreeze(self) -> None:
-        """Let the broker's clock go on from where it stands."""
-        self.control("POST", "/v1/clock", {"freeze": False})
 
     # -- context managers
 

@@ -1,6 +1,6 @@
 """A broker that somebody else started, such as one in a container, driven by its control API."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -22,13 +22,20 @@ class ConnectedBroker(Broker):
     Leaving it as a context manager changes nothing.
     """
 
-    def __init__(self, url: str, *, bootstrap: str | None = None, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        bootstrap: str | None = None,
+        timeout_s: float = 60.0,
+        client_properties: Mapping[str, str] | None = None,
+    ) -> None:
         """Ask the broker what it is; see Broker.connect().
 
         Raises:
             BrokerFailed: it cannot be reached.
         """
-        super().__init__(timeout_s=timeout_s)
+        super().__init__(timeout_s=timeout_s, client_properties=client_properties)
         try:
             self._client = ControlClient(url)
         except SettingsError as error:

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 
 class DataCommands:
-    """Topics and records, written and read by a client of its own for each call."""
+    """Topics and records, written and read by a client of its own for each call.
+
+    Attributes:
+        client_properties: how this client logs in, as a Java client's properties say it.
+    """
+
+    client_properties: Mapping[str, str]
 
     @property
     def bootstrap(self) -> str:
@@ -41,7 +47,13 @@ class DataCommands:
 
         texts = {key: setting_text(value) for key, value in (configs or {}).items()}
         with self._asked():
-            records.create_topic(self.bootstrap, name, partitions=partitions, configs=texts)
+            records.create_topic(
+                self.bootstrap,
+                name,
+                partitions=partitions,
+                configs=texts,
+                properties=self.client_properties,
+            )
 
     def produce(
         self,
@@ -78,6 +90,7 @@ class DataCommands:
                 headers=headers,
                 partition=partition,
                 timestamp_ms=timestamp_ms,
+                properties=self.client_properties,
             )
 
     def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
@@ -99,4 +112,9 @@ class DataCommands:
         from broker_lite.testing import records
 
         with self._asked():
-            return records.read_all(self.bootstrap, topic, read_committed=read_committed)
+            return records.read_all(
+                self.bootstrap,
+                topic,
+                read_committed=read_committed,
+                properties=self.client_properties,
+            )

@@ -30,7 +30,14 @@ class Record(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-def create_topic(bootstrap: str, name: str, *, partitions: int, configs: Mapping[str, str]) -> None:
+def create_topic(
+    bootstrap: str,
+    name: str,
+    *,
+    partitions: int,
+    configs: Mapping[str, str],
+    properties: Mapping[str, str] | None = None,
+) -> None:
     """Create a topic.
 
     Raises:
@@ -43,7 +50,7 @@ def create_topic(bootstrap: str, name: str, *, partitions: int, configs: Mapping
         replication_factor=-1,
         configs=[request.CreatableTopicConfig(name=key, value=configs[key]) for key in configs],
     )
-    with Client(bootstrap) as client:
+    with Client(bootstrap, properties=properties) as client:
         (answer,) = client.request(request(topics=[topic], timeout_ms=_TIMEOUT_MS)).topics
         check(f"topic {name}", answer.error_code, answer.error_message)
 
@@ -57,6 +64,7 @@ def produce(
     headers: Headers,
     partition: int | None,
     timestamp_ms: int | None,
+    properties: Mapping[str, str] | None = None,
 ) -> None:
     """Write records as one batch; a missing topic is created.
 
@@ -67,7 +75,7 @@ def produce(
     key, headers = as_bytes(key), tuple(headers)
     records = [NewRecord(as_bytes(value), key, headers) for value in values]
     request = messages.ProduceRequest
-    with Client(bootstrap) as client:
+    with Client(bootstrap, properties=properties) as client:
         leaders = client.leaders(topic, create=True)
         if partition is None:
             partition = 0 if key is None else partition_of_key(key, len(leaders))
@@ -84,13 +92,19 @@ def produce(
     check(f"partition {topic}-{partition}", result.error_code, result.error_message)
 
 
-def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record]:
+def read_all(
+    bootstrap: str,
+    topic: str,
+    *,
+    read_committed: bool,
+    properties: Mapping[str, str] | None = None,
+) -> list[Record]:
     """Read all present records of a topic, partition by partition.
 
     Raises:
         ClientError: the topic does not exist or was deleted, or the broker refused.
     """
-    with Client(bootstrap) as client:
+    with Client(bootstrap, properties=properties) as client:
         partitions = [(topic, partition) for partition in client.leaders(topic)]
         topics = find_topics(client, [topic])
         ends = list_offsets(

@@ -2,33 +2,25 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.client.client_properties import check_security, read_client_properties, timeout_s
+from broker_lite.client.client_properties import read_properties, timeout_s
 from broker_lite.errors import SettingsError
 
 
 def test_a_file_of_properties(tmp_path: Path) -> None:
     path = tmp_path / "client.properties"
-    path.write_text("# mine\nsecurity.protocol = plaintext\nclient.id=me\nsasl.mechanism=PLAIN\n")
-    assert read_client_properties(path)["client.id"] == "me"
+    path.write_text("# mine\nsecurity.protocol = plaintext\nclient.id=me\n")
+    assert read_properties(path)["client.id"] == "me"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="none: No such file or directory"):
-        read_client_properties(tmp_path / "none")
+        read_properties(tmp_path / "none")
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SettingsError, match="data: is not text"):
-        read_client_properties(tmp_path / "data")
-
-
-@pytest.mark.parametrize("protocol", ["SSL", "SASL_PLAINTEXT", "SASL_SSL", ""])
-def test_only_plain_text(protocol: str) -> None:
-    with pytest.raises(
-        SettingsError, match=r"here: security.protocol=.*: only PLAINTEXT is supported"
-    ):
-        check_security({"security.protocol": protocol}, source="here")
+        read_properties(tmp_path / "data")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ they have arrived. The member that becomes the leader assigns the partitions of 
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
@@ -60,7 +59,7 @@ class ClassicProtocol:
             self._rejoin()
         while self._waiting is not None:
             connection, take = self._waiting
-            if not connection.closed and not select.select([connection], (), (), wait_s)[0]:
+            if not connection.has_arrived(wait_s):
                 return
             self._waiting = None
             take()

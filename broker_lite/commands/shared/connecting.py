@@ -7,7 +7,7 @@ from typing import Final
 
 from broker_lite import __version__
 from broker_lite.client import Client
-from broker_lite.client.client_properties import check_security, read_client_properties, timeout_s
+from broker_lite.client.client_properties import read_properties, timeout_s
 
 DEFAULT_BOOTSTRAP: Final = "localhost:9092"
 
@@ -27,7 +27,7 @@ def add_connection(parser: argparse.ArgumentParser, *, with_controller: bool = F
         "--command-config",
         metavar="FILE",
         type=Path,
-        help="properties of Kafka's clients: client.id, request.timeout.ms; security is PLAINTEXT",
+        help="properties of Kafka's clients: client.id, request.timeout.ms, security.protocol ...",
     )
     parser.add_argument(
         "--wait",
@@ -55,15 +55,14 @@ def connect(options: argparse.Namespace, properties: Mapping[str, str] | None = 
         SettingsError: an address or a property is wrong.
         ClientError: no broker can be reached.
     """
-    found = read_client_properties(options.command_config) if options.command_config else {}
-    if properties:
-        check_security(properties, source="command line")
-        found |= properties
+    found = read_properties(options.command_config) if options.command_config else {}
+    found |= properties or {}
     return Client(
         options.bootstrap_server,
         client_id=found.get("client.id") or "broker-lite",
         timeout_s=timeout_s(found),
         wait_s=options.wait,
+        properties=found,
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from broker_lite.client.client_properties import read_client_properties
+from broker_lite.client.client_properties import read_properties
 
 
 def add_actions(
@@ -68,7 +68,7 @@ def properties_of(assignments: Iterable[str], path: Path | None = None) -> dict[
     Raises:
         SettingsError: the file is wrong.
     """
-    found = dict(read_client_properties(path)) if path is not None else {}
+    found = dict(read_properties(path)) if path is not None else {}
     for assignment in assignments:
         name, _, value = assignment.partition("=")
         found[name.strip()] = value

@@ -5,8 +5,6 @@ Clients of SASL listeners authenticate with them, see security.sasl.scram.
 Source: ScramControlManager, RFC 5802; compared with a Kafka 4.3.1.
 """
 
-import hashlib
-import hmac
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -18,6 +16,7 @@ from broker_lite.errors import (
     UnknownServerError,
     UnsupportedSaslMechanism,
 )
+from broker_lite.security.sasl.scram_keys import keys_of
 from broker_lite.security.sasl.scram_mechanisms import HASHES, ITERATIONS_MIN
 
 ITERATIONS_MAX: Final = 16384
@@ -101,7 +100,7 @@ def _change(current: Credentials, asked: Key | Upsertion) -> tuple[Key, ScramCre
 def _credential(asked: Upsertion) -> ScramCredential:
     """Derive the keys that are kept from the salted password that the client sends.
 
-    Rule: X-16.
+    See: X-16.
     """
     if asked.iterations < ITERATIONS_MIN:
         raise UnacceptableCredential("Too few iterations")
@@ -109,11 +108,10 @@ def _credential(asked: Upsertion) -> ScramCredential:
         raise UnacceptableCredential("Too many iterations")
     if not asked.salted_password:
         raise UnknownServerError  # Kafka fails on an empty key, too
-    name = HASHES[asked.mechanism]
-    client_key = hmac.digest(asked.salted_password, b"Client Key", name)
+    keys = keys_of(asked.salted_password, HASHES[asked.mechanism])
     return ScramCredential(
         salt=asked.salt,
-        stored_key=hashlib.new(name, client_key).digest(),
-        server_key=hmac.digest(asked.salted_password, b"Server Key", name),
+        stored_key=keys.stored_key,
+        server_key=keys.server_key,
         iterations=asked.iterations,
     )

@@ -14,9 +14,9 @@ from broker_lite.errors import SettingsError
 from broker_lite.security.tls.cipher_suites import limit_suites
 from broker_lite.security.tls.opened import Entry, Opened, first_entry
 from broker_lite.security.tls.store_files import PEM_ALIAS, Store, UnreadableFile, open_file
-from broker_lite.security.tls.store_rules import check_keys, check_trust
+from broker_lite.security.tls.store_rules import Mismatched, check_keys, check_trust
 
-__all__ = ["ServerContext", "Store", "server_context", "stamps_of"]
+__all__ = ["ServerContext", "Store", "client_context", "server_context", "stamps_of"]
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH: Final = {
@@ -76,11 +76,40 @@ def server_context(
     _limit_versions(context, protocols)
     context.suites = limit_suites(context, suites)
     context.options |= ssl.OP_NO_RENEGOTIATION
-    _load_keys(context, keys)
+    context.entries = _load_keys(context, keys)
     context.has_trust = trust.certificates is not None or trust.location is not None
     context.verify_mode = _CLIENT_AUTH[client_auth]
     if context.has_trust or context.verify_mode is not ssl.CERT_NONE:
         _load_trust(context, trust)
+    return context
+
+
+def client_context(
+    keys: Store | None, trust: Store, *, checks_host: bool, protocols: Sequence[str]
+) -> ssl.SSLContext:
+    """Make the context of a client.
+
+    Args:
+        keys: the client's key and certificate, for brokers that ask for them; None for none.
+        trust: the CAs of brokers' certificates; the system's if it is empty.
+        checks_host: whether the broker's certificate has to be for the host that is connected to.
+        protocols: TLSv1.2, TLSv1.3 or both.
+
+    Raises:
+        SettingsError: a store cannot be used; one line without a secret.
+    """
+    try:
+        check_trust(trust)
+        if keys is not None:
+            check_keys(keys)
+    except Mismatched as error:
+        raise SettingsError(f"ssl.keystore.*, ssl.truststore.*: {error}") from None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = checks_host
+    _limit_versions(context, protocols)
+    _load_trust(context, trust)
+    if keys is not None:
+        _load_keys(context, keys)
     return context
 
 
@@ -110,7 +139,7 @@ def _limit_versions(context: ssl.SSLContext, protocols: Sequence[str]) -> None:
     context.minimum_version, context.maximum_version = min(versions), max(versions)
 
 
-def _load_keys(context: ServerContext, store: Store) -> None:
+def _load_keys(context: ssl.SSLContext, store: Store) -> tuple[Entry, ...]:
     password = store.key_password
     if store.key is not None:
         name = "ssl.keystore.key"
@@ -130,7 +159,7 @@ def _load_keys(context: ServerContext, store: Store) -> None:
             context.load_cert_chain(path, password=lambda: password or "")
     except (ssl.SSLError, ValueError) as error:
         raise UnreadableFile(name, _reason(error, password), store) from None
-    context.entries = opened.entries
+    return opened.entries
 
 
 def _load_trust(context: ssl.SSLContext, store: Store) -> None:

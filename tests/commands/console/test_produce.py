@@ -201,7 +201,7 @@ def test_batches_that_the_topic_does_not_take_are_split(
         (("--topic", "bad topic!"), 1, "topic bad topic!: INVALID_TOPIC_EXCEPTION"),
         (("--topic", "t", "--compression-codec", "rar"), 2, "compression.type=rar"),
         (("--topic", "t", "--property", "headers.separator=:"), 2, "may not be equal"),
-        (("--topic", "t", "--producer-property", "security.protocol=SSL"), 2, "only PLAINTEXT"),
+        (("--topic", "t", "--producer-property", "security.protocol=TLS"), 2, "be one of PLAIN"),
         (("--topic", "t", "--nonsense"), 2, "--nonsense"),
     ],
 )

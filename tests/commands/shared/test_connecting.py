@@ -94,10 +94,8 @@ def test_several_addresses(command: CommandLine, bootstrap: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "security.protocol=SASL_SSL\n",
-            "security.protocol=SASL_SSL: only PLAINTEXT is supported",
-        ),
+        ("security.protocol=TLS\n", "security.protocol=TLS: must be one of PLAINTEXT, SSL, SASL"),
+        ("security.protocol=SASL_SSL\n", "sasl.mechanism is missing: it is one of PLAIN, SCRAM"),
         ("request.timeout.ms=soon\n", "request.timeout.ms=soon: not a number of milliseconds"),
     ],
 )
