@@ -35,6 +35,7 @@ ANSWER_BYTES_MAX: Final = 256 << 20
 FIRST_ANSWER_BYTES_MAX: Final = 1 << 20
 _SESSION_SHARE: Final = 0.85  # of a session, after which the client logs in again, as Java's do
 _GUESS: Final = "perhaps its listener has TLS or SASL: see security.protocol"
+_SASL_GUESS: Final = "perhaps its listener has SASL: see security.protocol"
 _UNSUPPORTED: Final = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 _SOFTWARE: Final = "broker-lite"
 _CHUNK_BYTES_MAX: Final = 1 << 20
@@ -373,8 +374,8 @@ class Connection:
     def _lose(self, reason: str, error: OSError | None = None) -> NoReturn:
         """Raise, with a guess if the broker has answered nothing but versions."""
         guess = "" if self._is_known else _GUESS
-        if self._security is not None and not self.versions:
-            guess = self._security.guess
+        if self._security is not None and guess:
+            guess = _SASL_GUESS if self.versions else self._security.guess
         text = f"{reason}; {guess}" if guess else reason
         raise NoConnection(f"{self.address}: {text}") from error
 

@@ -15,7 +15,6 @@ _PACKAGE: Final = "org.apache.kafka.common.security."
 _PLAIN: Final = f"{_PACKAGE}plain.PlainLoginModule"
 _SCRAM: Final = f"{_PACKAGE}scram.ScramLoginModule"
 _OAUTHBEARER: Final = f"{_PACKAGE}oauthbearer.OAuthBearerLoginModule"
-_SASL: Final = "listener.name.sasl."
 SESSION_MS: Final = 1500
 """How long a session lasts that began by PLAIN."""
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -26,14 +25,22 @@ _PROTOCOLS: Final = {
     "TLS": "SSL",
     "MTLS": "SSL",
     "SASL": "SASL_PLAINTEXT",
+    "BOTH": "SASL_SSL",
 }
 
 
 class SecuredBroker(NamedTuple):
-    """A running broker: HOST:PORT by listener, and the files of certificates."""
+    """A running broker.
+
+    Attributes:
+        addresses: HOST:PORT by listener.
+        files: certificates.
+        control: the URL of its control API.
+    """
 
     addresses: Mapping[str, str]
     files: Certificates
+    control: str
 
     def tls(self, **more: str) -> dict[str, str]:
         """What a client of TLS writes; a dot of a name is an underscore."""
@@ -53,6 +60,10 @@ class SecuredBroker(NamedTuple):
             "ssl.keystore.location": location,
             **_dotted(more),
         }
+
+    def sasl_ssl(self, mechanism: str, password: str | None = None) -> dict[str, str]:
+        """What a client of a mechanism writes, for SASL over TLS."""
+        return {**self.tls(), **sasl(mechanism, password), "security.protocol": "SASL_SSL"}
 
 
 def sasl(mechanism: str, password: str | None = None) -> dict[str, str]:
@@ -80,10 +91,11 @@ def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
 
 
 @contextmanager
-def secured_broker(folder: Path, **settings: str) -> Iterator[SecuredBroker]:
+def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
     """Run a broker with a listener of each kind."""
     files = write_certificates(folder)
     addresses = {name: f"127.0.0.1:{free_port()}" for name in _PROTOCOLS}
+    control = free_port()
     listeners = ",".join(f"{name}://{address}" for name, address in addresses.items())
     given = {
         "listeners": listeners,
@@ -93,19 +105,26 @@ def secured_broker(folder: Path, **settings: str) -> Iterator[SecuredBroker]:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(files.ca),
         "listener.name.mtls.ssl.client.auth": "required",
-        f"{_SASL}sasl.enabled.mechanisms": ",".join(MECHANISMS),
-        f"{_SASL}plain.sasl.jaas.config": f'{_PLAIN} required user_alice="{PASSWORDS["alice"]}";',
-        f"{_SASL}scram-sha-256.sasl.jaas.config": f"{_SCRAM} required;",
-        f"{_SASL}scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
-        f"{_SASL}oauthbearer.sasl.jaas.config": f"{_OAUTHBEARER} required"
-        ' unsecuredLoginStringClaim_sub="broker";',
-        f"{_SASL}plain.connections.max.reauth.ms": str(SESSION_MS),
+        **_sasl_settings("listener.name.sasl."),
+        **_sasl_settings("listener.name.both."),
         "group.initial.rebalance.delay.ms": "0",
-        **settings,
+        "broker.lite.control": f"127.0.0.1:{control}",
     }
     with Broker(given):
         _make_carol(addresses["PLAINTEXT"])
-        yield SecuredBroker(addresses, files)
+        yield SecuredBroker(addresses, files, f"http://127.0.0.1:{control}")
+
+
+def _sasl_settings(prefix: str) -> dict[str, str]:
+    token = f'{_OAUTHBEARER} required unsecuredLoginStringClaim_sub="broker";'
+    return {
+        f"{prefix}sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        f"{prefix}plain.sasl.jaas.config": f'{_PLAIN} required user_alice="{PASSWORDS["alice"]}";',
+        f"{prefix}scram-sha-256.sasl.jaas.config": f"{_SCRAM} required;",
+        f"{prefix}scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+        f"{prefix}oauthbearer.sasl.jaas.config": token,
+        f"{prefix}plain.connections.max.reauth.ms": str(SESSION_MS),
+    }
 
 
 def _make_carol(bootstrap: str) -> None:

@@ -25,6 +25,25 @@ def test_x05_x06_x10_a_client_logs_in(broker: SecuredBroker, mechanism: str) -> 
         assert client.leaders("login", create=True)
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_x01_a_client_logs_in_over_tls(broker: SecuredBroker, mechanism: str) -> None:
+    with Client(broker.addresses["BOTH"], properties=broker.sasl_ssl(mechanism)) as client:
+        assert client.leaders("login", create=True)
+
+
+def test_tls_alone_where_both_are_wanted(broker: SecuredBroker) -> None:
+    with (
+        Client(broker.addresses["BOTH"], properties=broker.tls()) as client,
+        pytest.raises(NoConnection, match=r"; perhaps its listener has SASL: see security\.prot"),
+    ):
+        client.metadata([])
+
+
+def test_sasl_alone_where_both_are_wanted(broker: SecuredBroker) -> None:
+    with pytest.raises(NoConnection, match=r"; perhaps its listener has TLS: see security\.prot"):
+        Client(broker.addresses["BOTH"], properties=sasl("PLAIN"))
+
+
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_x11_a_wrong_password(broker: SecuredBroker, mechanism: str) -> None:
     with pytest.raises(LoginRefused) as caught:
@@ -56,9 +75,11 @@ def test_a_listener_with_sasl_and_a_plain_client(broker: SecuredBroker) -> None:
         client.metadata([])
 
 
-def test_x31_x33_x34_the_session_is_renewed(broker: SecuredBroker) -> None:
+@pytest.mark.parametrize("listener", ["SASL", "BOTH"])
+def test_x31_x33_x34_the_session_is_renewed(broker: SecuredBroker, listener: str) -> None:
     end_s = time.monotonic() + 3 * SESSION_MS / 1000
-    with Client(broker.addresses["SASL"], properties=sasl("PLAIN")) as client:
+    properties = sasl("PLAIN") if listener == "SASL" else broker.sasl_ssl("PLAIN")
+    with Client(broker.addresses[listener], properties=properties) as client:
         first = client.connection()
         while time.monotonic() < end_s:
             client.metadata([])
