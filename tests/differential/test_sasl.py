@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.testing import Broker
+from tests.differential.client_logins import login, logins, over_tls
 from tests.differential.compare_sasl import (
     SASL_SETTINGS,
     Step,
@@ -62,10 +63,21 @@ def test_x02_to_x37_as_kafka(tmp_path: Path) -> None:
         theirs, ours = (int(each.rpartition(":")[2]) for each in (tls_address, our_tls_address))
         return steps, outcome(theirs, steps, tls), outcome(ours, steps, tls)
 
+    def compare_clients(properties: dict[str, str]) -> list[str]:
+        ports = (sasl_port, our_port)
+        tls_ports = (int(each.rpartition(":")[2]) for each in (tls_address, our_tls_address))
+        secured = over_tls(properties, files.ca)
+        return [login(port, properties) for port in ports] + [
+            login(port, secured) for port in tls_ports
+        ]
+
     with kafka, Broker(our_settings, port=plain_port), ThreadPoolExecutor(4) as pool:
         make_carol(kafka.port)
         make_carol(plain_port)
         told = list(pool.map(compare, cases(now, SEED, RANDOM_CASES)))
         told += pool.map(compare_tls, [*cases(now, SEED, 0)][::TLS_SHARE])
+        clients = [*map(compare_clients, logins())]
     assert [one for one in told if one[1] != one[2]] == []
     assert len(told) > 200 + 200 / TLS_SHARE
+    assert [len({*one}) for one in clients] == [1] * len(clients)
+    assert [one[0] == "in" for one in clients] == [True] * 4 + [False] * 4

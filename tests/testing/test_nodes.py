@@ -1,6 +1,6 @@
 """The brokers of a cluster one by one: crashes, stops, hangs, and what clients meet then.
 
-Also tests: broker_lite.server.nodes, broker_lite.testing.aio, broker_lite.testing.data_commands.
+Also tests: broker_lite.server.nodes, broker_lite.testing.aio.
 """
 
 import socket

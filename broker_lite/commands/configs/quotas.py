@@ -8,8 +8,13 @@ from itertools import zip_longest
 from typing import Final
 
 from broker_lite.client import Client, check
+from broker_lite.commands.configs.credentials import (
+    alter_credentials,
+    describe_credentials,
+    has_credentials,
+)
 from broker_lite.commands.shared.kafka_errors import exception_text
-from broker_lite.errors import ClientError, ErrorCode, SettingsError
+from broker_lite.errors import ClientError, SettingsError
 from broker_lite.wire import messages
 
 USERS: Final = "users"
@@ -27,7 +32,6 @@ _CLIENT_QUOTAS: Final = (
     "controller_mutation_rate",
 )
 _IP_QUOTAS: Final = ("connection_creation_rate",)
-_MECHANISMS: Final[Mapping[int, str]] = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 _EXACTLY, _THE_DEFAULT, _ANY = range(3)
 
 
@@ -64,13 +68,13 @@ def describe_quotas(client: Client, kinds: Sequence[str], names: Sequence[str]) 
         quotas = ", ".join(f"{name}={double_text(value)}" for name, value in values.items())
         print(f"Quota configs for {', '.join(parts)} are {quotas}")
     if list(kinds) == [USERS] and _DEFAULT not in names:
-        _describe_credentials(client, names)
+        describe_credentials(client, names)
 
 
 def alter_quotas(
     client: Client, kinds: Sequence[str], names: Sequence[str], changes: Mapping[str, str | None]
 ) -> None:
-    """Set and remove quotas of one entity.
+    """Set and remove quotas of one entity, or credentials of one user.
 
     Args:
         client: of the cluster.
@@ -82,6 +86,14 @@ def alter_quotas(
         SettingsError: a quota is unknown, or a value is not a number.
         ClientError: the broker refused, or a quota to remove is not set; nothing has changed.
     """
+    if list(kinds) == [USERS] and has_credentials(changes):
+        if names[0] == _DEFAULT:
+            raise SettingsError(
+                "The use of --entity-default or --user-defaults is not allowed with User SCRAM"
+                " Credentials using --bootstrap-server."
+            )
+        alter_credentials(client, names[0], changes)
+        return
     _check_names(kinds, changes)
     found = [values for _, values in _quotas(client, kinds, names)]
     current: Collection[str] = found[0] if found else ()
@@ -127,8 +139,6 @@ def _check_names(kinds: Sequence[str], changes: Mapping[str, str | None]) -> Non
     unknown = [name for name in changes if name not in known]
     if not unknown:
         return
-    if kind == USERS and set(unknown) <= set(_MECHANISMS.values()):
-        raise SettingsError("SCRAM credentials can be described here, but not altered")
     what = {IPS: "connection quota", CLIENTS: "quota"}.get(kind, "quota and SCRAM credential")
     action = "deleted" if changes[unknown[0]] is None and kind != IPS else "added"
     names = ",".join(unknown)
@@ -166,19 +176,3 @@ def _quotas(
             {each.entity_type: each.entity_name for each in entry.entity},
             {each.key: each.value for each in entry.values},
         )
-
-
-def _describe_credentials(client: Client, names: Sequence[str]) -> None:
-    make = messages.DescribeUserScramCredentialsRequest
-    value = make(users=[make.UserName(name=name) for name in names] or None)
-    answer = client.request(value, node_id=client.controller_id())
-    check("credentials", answer.error_code, answer.error_message)
-    for result in answer.results:
-        if result.error_code == ErrorCode.RESOURCE_NOT_FOUND:
-            continue
-        check(f"user {result.user}", result.error_code, result.error_message)
-        credentials = ", ".join(
-            f"{_MECHANISMS.get(each.mechanism, 'UNKNOWN')}=iterations={each.iterations}"
-            for each in result.credential_infos
-        )
-        print(f"SCRAM credential configs for user-principal '{result.user}' are {credentials}")

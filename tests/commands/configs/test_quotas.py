@@ -1,12 +1,6 @@
 """Quotas of users, clients and addresses, with the flags and the words of kafka-configs.sh."""
 
 import pytest
-from confluent_kafka.admin import (
-    AdminClient,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
 
 from broker_lite.commands.configs.quotas import double_text
 from tests.support.command_line import CommandLine
@@ -69,20 +63,6 @@ def test_of_an_address(configs: CommandLine) -> None:
     assert configs.ok("--describe", "--entity-type", "ips") == described
 
 
-def test_credentials_are_printed(configs: CommandLine, bootstrap: str, topic: str) -> None:
-    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
-    change = UserScramCredentialUpsertion(topic, info, b"secret", b"salt")
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.alter_user_scram_credentials([change]).values():
-        future.result(30)
-    described = (
-        f"SCRAM credential configs for user-principal '{topic}' are SCRAM-SHA-256=iterations=4096\n"
-    )
-    assert configs.ok("--describe", "--user", topic) == described
-    assert described in configs.ok("--describe", "--entity-type", "users")
-    assert described not in configs.ok("--describe", "--user-defaults")
-
-
 def test_what_the_broker_refuses(configs: CommandLine) -> None:
     line = configs.fails("--alter", "--user", "u", "--add-config", "producer_byte_rate=1.5")
     assert line == "1: producer_byte_rate cannot be a fractional value."
@@ -118,10 +98,6 @@ def test_what_the_broker_refuses(configs: CommandLine) -> None:
             ("--alter", "--ip", "::1", *PRODUCING),
             "Only connection quota configs can be added for 'ips' using --bootstrap-server."
             " Unexpected config names: producer_byte_rate,consumer_byte_rate",
-        ),
-        (
-            ("--alter", "--user", "u", "--add-config", "SCRAM-SHA-256=[password=x]"),
-            "SCRAM credentials can be described here, but not altered",
         ),
         (
             ("--alter", "--user", "u", "--add-config", "producer_byte_rate=x"),
