@@ -34,6 +34,7 @@ API_VERSIONS_VERSION: Final = 3  # from Kafka 2.4 on; older ones answer with an 
 ANSWER_BYTES_MAX: Final = 256 << 20
 FIRST_ANSWER_BYTES_MAX: Final = 1 << 20
 _SESSION_SHARE: Final = 0.85  # of a session, after which the client logs in again, as Java's do
+_SESSION_S_MIN: Final = 1.0  # brokers refuse to log in again sooner (X-34)
 _GUESS: Final = "perhaps its listener has TLS or SASL: see security.protocol"
 _SASL_GUESS: Final = "perhaps its listener has SASL: see security.protocol"
 _UNSUPPORTED: Final = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
@@ -142,7 +143,7 @@ class Connection:
         return self._socket.fileno()
 
     def has_arrived(self, wait_s: float) -> bool:
-        """Wait until something of a response arrives; return whether receive() has to be called."""
+        """Wait for the response to the only request in flight; return whether it arrives."""
         return self.closed or bool(select.select([self], (), (), wait_s)[0])
 
     def close(self) -> None:
@@ -263,7 +264,7 @@ class Connection:
         self._login_due = None
         lifetime_s = security.log_in(self)
         if lifetime_s:
-            self._login_due = Deadline(lifetime_s * _SESSION_SHARE)
+            self._login_due = Deadline(max(lifetime_s * _SESSION_SHARE, _SESSION_S_MIN))
 
     def _ask_versions(self, deadline: Deadline) -> Mapping[int, ApiVersion]:
         """Ask in the newest version; a broker that does not support it responds in version 0."""

@@ -14,7 +14,7 @@ from broker_lite.client.address import Address, parse_addresses
 from broker_lite.client.broker_connection import Connection, Security
 from broker_lite.client.client_properties import PLAINTEXT, PROTOCOL
 from broker_lite.client.deadline import Deadline
-from broker_lite.client.errors import NoAnswer, NoConnection, Refused, check
+from broker_lite.client.errors import LoginRefused, NoAnswer, NoConnection, Refused, check
 from broker_lite.errors import ClientError, ErrorCode
 from broker_lite.wire import messages
 
@@ -232,6 +232,8 @@ class Client:
             for address in addresses:
                 try:
                     return self._open(address)
+                except LoginRefused:
+                    raise  # the others would say the same, and count the attempts
                 except ClientError as error:
                     failures.append(error)
             # An unknown host or a response of something else than a broker does not go away.

@@ -30,6 +30,13 @@ _JAAS: Final = "sasl.jaas.config"
 _ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 _DEFAULT: Final = "GSSAPI, Kafka's default"
 _SERVED: Final = ("PLAIN", *SCRAM_MECHANISMS, "OAUTHBEARER")
+_CLASSES: Final = (
+    "sasl.login.callback.handler.class",
+    "sasl.client.callback.handler.class",
+    "sasl.login.class",
+)
+# those of Kafka; which one does not matter, because the properties say where tokens come from
+_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler", ".OAuthBearerUnsecuredLoginCallbackHandler")
 _SECTION: Final = "KafkaClient"
 _NONCE_BYTES: Final = 24
 _UNSECURED: Final = "unsecuredLogin"
@@ -49,6 +56,10 @@ def login_of(properties: Mapping[str, str]) -> Login:
         if not mechanism:
             raise SettingsError(f"{_MECHANISM} is missing: it is one of {served} (not {_DEFAULT})")
         raise SettingsError(f"{_MECHANISM}={mechanism}: not supported, only {served}")
+    for name in _CLASSES:
+        text = properties.get(name, "").strip()
+        if text and not text.endswith(_HANDLERS):
+            raise SettingsError(f"{name}: classes of your own are not supported")
     options = _module(properties).options
     if mechanism == "OAUTHBEARER":
         return Login(mechanism, _bearer(properties, options))

@@ -53,6 +53,12 @@ def test_x11_a_wrong_password(broker: SecuredBroker, mechanism: str) -> None:
     assert "hunter2" not in text
 
 
+def test_a_wrong_password_is_sent_once(broker: SecuredBroker) -> None:
+    address = broker.addresses["SASL"]
+    with pytest.raises(LoginRefused, match=r"^\S+ Authentication failed: \D+$"):
+        Client(f"{address},{address}", properties=sasl("PLAIN", "wrong"))
+
+
 def test_x06_a_mechanism_that_the_broker_does_not_have() -> None:
     offer = messages.SaslHandshakeResponse(error_code=33, mechanisms=["GSSAPI", "PLAIN"])
     with (

@@ -45,6 +45,15 @@ def test_properties_that_cannot_be_used(given: dict[str, str], reason: str) -> N
     assert "hunter2" not in str(caught.value)
 
 
+def test_classes_of_kafka_and_of_ones_own() -> None:
+    handler = "sasl.login.callback.handler.class"
+    kafka = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+    given = bearer("unsecuredLoginStringClaim_sub=a")
+    assert login_of({**given, handler: kafka}).mechanism == "OAUTHBEARER"
+    with pytest.raises(SettingsError, match=r"^sasl\.login\.callback\.handler\.class: classes of"):
+        login_of({**given, handler: "org.acme.Handler"})
+
+
 def test_users_and_passwords() -> None:
     plain = login_of(properties("PLAIN", 'M required username="a" password="b;\\"";'))
     assert plain.begin().first() == b'\0a\0b;"'
