@@ -66,9 +66,13 @@ class Tls:
         """Shake hands over a connected socket, which must not be used any more.
 
         Raises:
-            ClientError: it fails; the socket is closed.
+            ClientError: it fails; the socket cannot be used.
         """
         name = address.host.partition("%")[0]  # without the scope of an IPv6 address
+        try:
+            name.encode("idna")
+        except UnicodeError:
+            raise NotTrusted(f"{address}: no certificate can be for this host's name") from None
         try:
             return self._context.wrap_socket(sock, server_hostname=name)
         except TimeoutError:

@@ -7,6 +7,7 @@ several connections until most of its life is over.
 import base64
 import http.client
 import json
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
+from broker_lite.client.connecting import reason_of
 from broker_lite.client.errors import LoginRefused
 from broker_lite.client.property_values import integer
 from broker_lite.client.security.tls_properties import trust_of
@@ -28,6 +30,7 @@ _TIMEOUT_MS: Final = 10_000
 _ANSWER_BYTES_MAX: Final = 1 << 20
 _LIFE_SHARE: Final = 0.8
 _OK: Final = 200
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenEndpoint:
@@ -67,7 +70,7 @@ class TokenEndpoint:
         """
         if self._url.scheme == "file":
             return self._read()
-        if not self._token or time.time() >= self._fresh_until_s:
+        if not (self._token and time.time() < self._fresh_until_s):
             began_s = time.time()
             self._token = self._ask()
             self._fresh_until_s = began_s + _LIFE_SHARE * (_end_s(self._token) - began_s)
@@ -101,7 +104,9 @@ class TokenEndpoint:
                 f"{where}: its certificate is not trusted: {error.verify_message}"
             ) from None
         except OSError as error:
-            raise LoginRefused(f"{where}: {(error.strerror or str(error)).lower()}") from None
+            raise LoginRefused(f"{where}: {reason_of(error)}") from None
+        except UnicodeError:
+            raise LoginRefused(f"{where}: the host's name cannot be resolved") from None
         except http.client.HTTPException:
             raise LoginRefused(f"{where}: it does not answer by HTTP") from None
         finally:
@@ -152,7 +157,8 @@ def _url(text: str) -> SplitResult:
     try:
         url = urlsplit(text)
         is_url = url.scheme == "file" or (url.scheme in {"http", "https"} and url.hostname)
-        _ = url.port  # raises, if it is no number
+        # the port raises, if it is no number
+        is_url = is_url and _VISIBLE.fullmatch(text) and url.port != 0
     except ValueError:
         is_url = False
     if not is_url:

@@ -1,12 +1,14 @@
 """TLS of clients, at a running broker; what they are told if it fails."""
 
 import socket
+import ssl
 from pathlib import Path
 
 import pytest
 import trustme
 
-from broker_lite.client import Client, NoAnswer, NoConnection, NotTrusted
+from broker_lite.client import Address, Client, NoAnswer, NoConnection, NotTrusted
+from broker_lite.client.security.hand_shake import Tls
 from tests.support.scripted_server import ScriptedServer, wait_for_end
 from tests.support.secured_broker import SecuredBroker
 
@@ -58,6 +60,16 @@ def test_a_certificate_for_another_name(broker: SecuredBroker) -> None:
     properties = broker.tls(ssl_endpoint_identification_algorithm="")
     with Client(alias, properties=properties) as client:
         client.metadata([])
+
+
+def test_a_name_that_no_certificate_has() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as sock,
+        pytest.raises(NotTrusted, match=r"^\.a:9092: no certificate can be for this host's name$"),
+    ):
+        Tls(context, has_certificate=False).protect(sock, Address(".a", 9092))
 
 
 def test_a_listener_without_tls(broker: SecuredBroker) -> None:

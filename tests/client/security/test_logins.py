@@ -2,9 +2,12 @@
 
 import base64
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.client.security.logins import login_of
 from broker_lite.errors import SettingsError
@@ -97,3 +100,10 @@ def test_a_jaas_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         login_of(mechanism)
     path.write_text('KafkaClient { M required username="a" password="b"; };')
     assert login_of(mechanism).begin().first() == b"\0a\0b"
+
+
+@given(st.sampled_from(["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER"]), st.text(max_size=80))
+def test_any_text_instead_of_jaas(mechanism: str, text: str) -> None:
+    for jaas in (text, f"{BEARER} {text};", f'M required username="{text}" password="{text}";'):
+        with suppress(SettingsError):
+            login_of(properties(mechanism, jaas))

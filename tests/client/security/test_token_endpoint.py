@@ -121,6 +121,11 @@ def test_nobody_there() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_name_that_cannot_be_resolved() -> None:
+    with pytest.raises(LoginRefused, match=r"n\.invalid: the host's name cannot be resolved$"):
+        token_endpoint_of({URL: f"http://{'n' * 64}.invalid/"}, USER).token()
+
+
 def test_https(server: OAuthServer, tmp_path: Path) -> None:
     files = write_certificates(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -141,7 +146,9 @@ def test_a_file(tmp_path: Path) -> None:
     assert endpoint.token() == "abc"
 
 
-@pytest.mark.parametrize("url", ["ftp://a/", "http://", "https://a:x/", "http://[/", "token"])
+@pytest.mark.parametrize(
+    "url", ["ftp://a/", "http://", "https://a:x/", "http://[/", "token", "http://a/é"]
+)
 def test_what_is_no_url(url: str) -> None:
     with pytest.raises(SettingsError, match="it is no URL of file, http or https"):
         token_endpoint_of({URL: url}, USER)

@@ -1,9 +1,12 @@
 """The client's side of SCRAM: the vector of RFC 7677, the broker's side, and brokers that lie."""
 
 import base64
+from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.security.login.mechanism import BrokerRefused
 from broker_lite.security.login.scram import ScramLogin
@@ -97,3 +100,11 @@ def test_x22_a_broker_that_proves_nothing(answer: bytes) -> None:
     client.take(SERVER_FIRST)
     with pytest.raises(BrokerRefused):
         client.take(answer)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: f"r={NONCE}{text}".encode()))
+def test_any_bytes_of_a_broker(data: bytes) -> None:
+    client = login()
+    for answer in (data, data):
+        with suppress(BrokerRefused):
+            client.take(answer)
