@@ -16,6 +16,8 @@ from broker_lite.errors import SettingsError
 from tests.support.certificates import write_certificates
 from tests.support.secured_broker import SecuredBroker
 
+PEM = {"ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM"}
+
 
 def test_stores_of_java(broker: SecuredBroker, tmp_path: Path) -> None:
     ca = load_pem_x509_certificate(broker.files.ca.read_bytes())
@@ -64,7 +66,6 @@ def test_stores_in_texts(broker: SecuredBroker) -> None:
         ("ssl.truststore.location", "/nosuch", "cannot be read: No such file or directory"),
         ("ssl.keystore.location", "/nosuch", "cannot be read: No such file or directory"),
         ("ssl.truststore.certificates", "none", "there is no certificate in it that can be read"),
-        ("ssl.keystore.key", "none", "there is no private key in it"),
         ("ssl.enabled.protocols", "TLSv1", "'TLSv1' is not served, only TLSv1.2 and TLSv1.3"),
         ("ssl.endpoint.identification.algorithm", "ldaps", "must be https, or empty for no check"),
         ("ssl.cipher.suites", "TLS_AES_128_GCM_SHA256", "it is not supported"),
@@ -72,9 +73,15 @@ def test_stores_in_texts(broker: SecuredBroker) -> None:
 )
 def test_properties_that_cannot_be_used(name: str, text: str, reason: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        tls_of({name: text})
+        tls_of({**PEM, name: text})
     assert str(caught.value).startswith(name)
     assert str(caught.value).endswith(reason)
+
+
+def test_a_text_without_a_key() -> None:
+    texts = {"ssl.keystore.key": "none", "ssl.keystore.certificate.chain": "none"}
+    with pytest.raises(SettingsError, match=r"^ssl\.keystore\.key: there is no private key in it$"):
+        tls_of({**PEM, **texts})
 
 
 def test_servers_of_https(tmp_path: Path) -> None:
