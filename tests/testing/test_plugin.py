@@ -29,7 +29,9 @@ def test_batches(make_batch):
 def test_brokers(broker, broker_factory):
     one, other = broker_factory(), broker_factory({"num.partitions": 2}, topics=["t:3"])
     assert len({broker.port, one.port, other.port}) == 3
-    third = broker_factory(auto_create_topics_enable=False, port=0)
+    login = {"client.id": "me"}
+    third = broker_factory(auto_create_topics_enable=False, port=0, client_properties=login)
+    assert third.client_properties == login
     assert third.settings == {"auto.create.topics.enable": "false"}
 """
 

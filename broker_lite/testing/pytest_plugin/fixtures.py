@@ -32,7 +32,7 @@ _TOPIC_NAME_MAX: Final = 200
 _OF_BROKER: Final = frozenset(
     {
         *("topics", "seed_file", "config", "data_dir", "host", "port", "timeout_s"),
-        *("brokers", "racks"),
+        *("brokers", "racks", "client_properties"),
     }
 )
 
