@@ -83,6 +83,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _on_ready(settings: Settings, address: str) -> None:
+    if settings.broker_lite_security:
+        from broker_lite.commands.shared.secured_lines import health_addresses
+
+        address = health_addresses(settings, address)
     healthcheck.tell(address)
     server = f"[KafkaServer id={settings.node_id}]"
     print(f"{server} started, Transitioning from RECOVERY to RUNNING")

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
 _CONTROL: Final = "127.0.0.1:9099"
+_CONTROL_SETTING: Final = "broker.lite.control"
+_SECURITY: Final = "broker.lite.security"
+# Where the address of the control API comes from if only the security needs one.
+_NOBODY: Final = "the word of security"
 _START_TIME_FIELD: Final = 19  # of /proc/self/stat, counted after the name in brackets
 
 
@@ -60,6 +64,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topics-file", metavar="FILE", help="a file of such topics, one per line")
     parser.add_argument(
         "--seed-file", metavar="FILE", help="records to write at the start, *.jsonl or *.csv"
+    )
+    parser.add_argument(
+        "--security",
+        metavar="WORD",
+        help="ssl, mtls, sasl_plaintext or sasl_ssl; what clients need is printed [off]",
+    )
+    parser.add_argument(
+        "--user", action="append", metavar="NAME:PASSWORD", help="one more user; repeatable"
+    )
+    parser.add_argument(
+        "--san",
+        action="append",
+        metavar="NAME",
+        help="one more name in the certificate; repeatable",
+    )
+    parser.add_argument(
+        "--security-only",
+        action="store_const",
+        const="true",
+        help="no PLAINTEXT listener for health checks beside the secured one",
     )
     parser.add_argument("--log-level", help=f"one of {', '.join(logging_setup.LEVELS)} [info]")
     parser.add_argument("--log-format", help=f"one of {', '.join(logging_setup.FORMATS)} [text]")
@@ -108,9 +132,10 @@ def start(
         signal.signal(number, _end)
     with _data_directory(directories) as directory:
         settings = with_flag(settings, "log.dirs", directory, "--data-dir")
+        settings = _secured(settings, Path(directory))
         logging_setup.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         try:
-            tell = partial(_tell_ready, partial(on_ready, settings))
+            tell = partial(_tell_ready, settings, Path(directory), partial(on_ready, settings))
             with masked(settings.broker_lite_umask):
                 return _run(settings, Path(directory), not directories, notes, tell)
         finally:
@@ -133,10 +158,26 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
         ("broker.lite.topics", options.topic and "\n".join(options.topic), "--topic"),
         ("broker.lite.topics.file", options.topics_file, "--topics-file"),
         ("broker.lite.seed.file", options.seed_file, "--seed-file"),
+        ("broker.lite.security", options.security, "--security"),
+        ("broker.lite.security.users", options.user and "\n".join(options.user), "--user"),
+        ("broker.lite.security.san", options.san and ",".join(options.san), "--san"),
+        ("broker.lite.security.only", options.security_only, "--security-only"),
     ):
         if text is not None:
             flags[name] = (text, flag)
     return flags
+
+
+def _secured(settings: Settings, data_dir: Path) -> Settings:
+    """Return the settings with those that a word of security stands for."""
+    if not any(name.startswith(_SECURITY) for name in settings.given):
+        return settings
+    from broker_lite.settings.sources.one_word import secured
+
+    settings = secured(settings, data_dir)
+    if not settings.broker_lite_security or _CONTROL_SETTING in settings.given:
+        return settings
+    return with_flag(settings, _CONTROL_SETTING, _CONTROL, _NOBODY)
 
 
 def _do_nothing(_signal: int, _frame: FrameType | None) -> None:
@@ -174,6 +215,10 @@ def _run(
         data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
+    if settings.broker_lite_security:
+        from broker_lite.security.own.keep import prepare
+
+        prepare(settings, data_dir, time.time())
     # Imported objects stay, and looking for garbage among them takes a twelfth of the import time.
     # The server enables garbage collection again when it is ready.
     gc.disable()
@@ -198,15 +243,21 @@ def _bench(settings: Settings) -> "Door | None":
     from broker_lite.testbench.door import Door, address_of
 
     # Containers that share a network must not fail for a port that nobody asked for.
-    is_needed = settings.origin_of("broker.lite.control") != IMAGE
+    is_needed = settings.origin_of(_CONTROL_SETTING) not in (IMAGE, _NOBODY)
     address = address_of(settings.broker_lite_control)
     return Door(address, is_needed=is_needed, script=settings.broker_lite_script)
 
 
-def _tell_ready(on_ready: Callable[[str], None], address: str) -> None:
+def _tell_ready(
+    settings: Settings, data_dir: Path, on_ready: Callable[[str], None], address: str
+) -> None:
     elapsed_ms = round((time.clock_gettime(time.CLOCK_BOOTTIME) - _started_s()) * 1000)
     try:
         print(f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True)
+        if settings.broker_lite_security:
+            from broker_lite.commands.shared.secured_lines import secured_lines
+
+            print("\n".join(secured_lines(settings, address, data_dir)), flush=True)
         on_ready(address)
     except OSError as error:
         drop_output()

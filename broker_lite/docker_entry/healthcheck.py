@@ -15,6 +15,8 @@ _ADDRESS_FILE = "/dev/shm/broker-lite.address"  # noqa: S108 - a wrong address o
 _DEFAULT_ADDRESS = "127.0.0.1:9092"
 # for a broker that listens at every address; without IPv6 there is no ::1, but a socket at :: works
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 - not bound here
+# in front of an address where TLS is spoken, which cannot be asked for APIs here
+_TLS = "tls:"
 _TIMEOUT_S = 2.5
 _CORRELATION_ID = b"\x00\x00\x00\x01"
 # size, ApiVersions, version 0, correlation id, no client id
@@ -40,10 +42,13 @@ def tell(address: str, path: str = _ADDRESS_FILE) -> bool:
 def ask(address: str, timeout_s: float) -> None:
     """Ask the broker at HOST:PORT for its APIs.
 
+    Where it speaks TLS, as in tls:HOST:PORT, it only has to notice that a client has gone.
+
     Raises:
         OSError: there is no broker, or its response is wrong.
     """
-    host, _, port = address.rpartition(":")
+    is_tls = address.startswith(_TLS)
+    host, _, port = address.removeprefix(_TLS).rpartition(":")
     host = host.strip("[]")
     host = _LOOPBACK.get(host, host)
     family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
@@ -51,6 +56,10 @@ def ask(address: str, timeout_s: float) -> None:
     try:
         connection.settimeout(timeout_s)
         connection.connect((host, int(port)))
+        if is_tls:
+            connection.shutdown(_socket.SHUT_WR)
+            connection.recv(1)
+            return
         connection.sendall(_REQUEST)
         answer = b""
         while len(answer) < 4 + len(_ANSWER):

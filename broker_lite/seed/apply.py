@@ -15,7 +15,7 @@ _TURN_BYTES: Final = 64 * 1024
 
 
 async def apply(cluster: "Cluster", clock: "Clock", is_stopping: Callable[[], bool]) -> bool:
-    """Create the topics and write the records that the cluster's settings ask for.
+    """Make the users, topics and records that the cluster's settings ask for.
 
     Existing topics are left alone, and records only go to empty topics. So a second start on the
     same data does nothing.
@@ -39,6 +39,11 @@ async def apply(cluster: "Cluster", clock: "Clock", is_stopping: Callable[[], bo
     settings = cluster.settings
     marker = Marker(cluster.logs.data_dir)
     undo_unfinished_seed(cluster, marker)
+    if settings.broker_lite_security.startswith("sasl"):
+        from broker_lite.seed.users import write_users
+        from broker_lite.settings.sources.one_word import users_of
+
+        write_users(cluster, users_of(settings).values())
     if settings.broker_lite_topics or settings.broker_lite_topics_file:
         from broker_lite.seed.topics import create_topics, read_topics
 

@@ -41,6 +41,10 @@ class SettingAttributes:
     broker_lite_ports: str
     broker_lite_racks: str
     broker_lite_script: str
+    broker_lite_security: str
+    broker_lite_security_only: bool
+    broker_lite_security_san: tuple[str, ...]
+    broker_lite_security_users: str | None
     broker_lite_seed_file: str
     broker_lite_topics: str
     broker_lite_topics_file: str

@@ -7,7 +7,7 @@ class ControlError(Exception):
     """A request of the control API is wrong, or cannot be carried out now.
 
     Attributes:
-        status: the HTTP status: 400, 404, 405, 408, 409, 413 or 503.
+        status: the HTTP status: 400, 401, 404, 405, 408, 409, 413 or 503.
         text: one line for a person.
         at: the place in the request that is wrong, such as "rules[0].error"; may be empty.
         found: what is there instead, for a wait that timed out.

@@ -22,6 +22,18 @@ class BenchCommands(Controlled):
 
     _recording: dict[str, object] | None = None
 
+    def freeze(self) -> None:
+        """Stop the broker's clock: only advance() moves it then, and its timers and timestamps.
+
+        Groups that wait for members, sessions, retention and time-outs of transactions stand still.
+        unfreeze(), reset(), restore(), a restart and each next test of the fixtures let it go on.
+        """
+        self.control("POST", "/v1/clock", {"freeze": True})
+
+    def unfreeze(self) -> None:
+        """Let the broker's clock go on from where it stands."""
+        self.control("POST", "/v1/clock", {"freeze": False})
+
     def fault(self, *keys: str | int, unused_ok: bool = False, **rule: object) -> "Fault":
         """Put a rule in force: `with broker.fault("Produce", error="REQUEST_TIMED_OUT") as fault:`.
 

@@ -13,8 +13,9 @@ from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.data_commands import DataCommands
 from broker_lite.testing.processes.forks import BrokerDied, BrokerFailed, forks_of_process
-from broker_lite.testing.processes.plan import Plan, given_settings
+from broker_lite.testing.processes.plan import Plan, given_settings, security_settings
 from broker_lite.testing.processes.process import BrokerProcess
+from broker_lite.testing.secured_commands import SecuredCommands
 
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _HOST: Final = "127.0.0.1"
 
 
-class Broker(ClusterCommands, DataCommands, BenchCommands):
+class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
     """A broker in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
 
     It stops when the context ends, or when this process ends in any way. Environment variables do
@@ -54,6 +55,10 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
         port: int = 0,
         brokers: int = 1,
         racks: Iterable[str] = (),
+        security: str = "",
+        users: Mapping[str, str] | None = None,
+        san: Iterable[str] = (),
+        security_only: bool = False,
         timeout_s: float = 60.0,
         client_properties: Mapping[str, str] | None = None,
     ) -> None:
@@ -73,14 +78,21 @@ class Broker(ClusterCommands, DataCommands, BenchCommands):
                 `listeners` stays unchanged.
             brokers: how many brokers the cluster has, all in one process; see `brokers`.
             racks: of the brokers in turns.
+            security: ssl, mtls, sasl_plaintext or sasl_ssl; client_config() says what clients need.
+            users: more users with their passwords, beside admin and user.
+            san: more names for the certificate.
+            security_only: whether there is no PLAINTEXT listener beside the secured one.
             timeout_s: how long a start or a reset may take.
             client_properties: how create_topic(), produce() and records() log in, as a Java client
                 says it: security.protocol, ssl.*, sasl.*.
         """
         self.client_properties = dict(client_properties or {})
-        self.settings = given_settings(
-            settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
-        )
+        self.settings = {
+            **given_settings(
+                settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
+            ),
+            **security_settings(security, users=users or {}, san=san, is_only=security_only),
+        }
         self.addresses = []
         self.host = host or _HOST
         self.port = port

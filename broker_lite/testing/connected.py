@@ -36,6 +36,7 @@ class ConnectedBroker(Broker):
             BrokerFailed: it cannot be reached.
         """
         super().__init__(timeout_s=timeout_s, client_properties=client_properties)
+        self._bootstrap = bootstrap
         try:
             self._client = ControlClient(url)
         except SettingsError as error:
@@ -142,6 +143,10 @@ class ConnectedBroker(Broker):
     def _asked(self) -> Iterator[None]:  # type: ignore[explicit-override]
         """Let a client's error be told as it is."""
         yield
+
+    def _reached(self, bootstrap: str) -> str:  # type: ignore[explicit-override]
+        """Return the addresses as they were given for clients, or as the broker says."""
+        return self._bootstrap or bootstrap
 
     def _reachable(self, bootstrap: str) -> str:
         """Return addresses with the host of the URL where the broker listens at any address."""

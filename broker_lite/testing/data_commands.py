@@ -25,6 +25,14 @@ class DataCommands:
         """HOST:PORT for clients."""
         raise NotImplementedError
 
+    def _plain_bootstrap(self, bootstrap: str) -> str:
+        """Return where a client that neither speaks TLS nor logs in reaches the broker."""
+        raise NotImplementedError
+
+    def _own_bootstrap(self) -> str:
+        """Return where the client of these calls reaches the broker."""
+        return self.bootstrap if self.client_properties else self._plain_bootstrap(self.bootstrap)
+
     def _asked(self) -> AbstractContextManager[None]:
         """Report that the broker died, rather than that it does not respond."""
         raise NotImplementedError
@@ -48,7 +56,7 @@ class DataCommands:
         texts = {key: setting_text(value) for key, value in (configs or {}).items()}
         with self._asked():
             records.create_topic(
-                self.bootstrap,
+                self._own_bootstrap(),
                 name,
                 partitions=partitions,
                 configs=texts,
@@ -83,7 +91,7 @@ class DataCommands:
 
         with self._asked():
             records.produce(
-                self.bootstrap,
+                self._own_bootstrap(),
                 topic,
                 values,
                 key=key,
@@ -113,7 +121,7 @@ class DataCommands:
 
         with self._asked():
             return records.read_all(
-                self.bootstrap,
+                self._own_bootstrap(),
                 topic,
                 read_committed=read_committed,
                 properties=self.client_properties,

@@ -30,6 +30,11 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         "what the `broker` fixture records of requests: headers, bodies or off",
         default="headers",
     )
+    parser.addini(
+        "broker_lite_security",
+        "security of the `broker` fixture: ssl, mtls, sasl_plaintext or sasl_ssl",
+        default="",
+    )
     parser.addoption(
         "--broker-lite-keep",
         metavar="DIR",

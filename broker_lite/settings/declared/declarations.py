@@ -10,6 +10,7 @@ from broker_lite.settings.declared.ignored_settings import IGNORED_SETTINGS
 from broker_lite.settings.declared.inert_settings import INERT_SETTINGS
 from broker_lite.settings.declared.log_settings import LOG_SETTINGS
 from broker_lite.settings.declared.network_settings import NETWORK_SETTINGS
+from broker_lite.settings.declared.one_word_settings import ONE_WORD_SETTINGS
 from broker_lite.settings.declared.quota_settings import QUOTA_SETTINGS
 from broker_lite.settings.declared.security_settings import (
     AUTHORIZER_SETTINGS,
@@ -33,6 +34,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             TLS_SETTINGS,
             AUTHORIZER_SETTINGS,
             QUOTA_SETTINGS,
+            ONE_WORD_SETTINGS,
             _TOPIC,
             INERT_SETTINGS,
             IGNORED_SETTINGS,

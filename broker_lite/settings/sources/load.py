@@ -74,8 +74,18 @@ def with_flag(settings: Settings, name: str, text: str, flag: str) -> Settings:
     Raises:
         SettingsError: one line with the flag, the setting, the value and what is allowed.
     """
+    return with_flags(settings, {name: text}, flag)
+
+
+def with_flags(settings: Settings, texts: Mapping[str, str], flag: str) -> Settings:
+    """Return the settings with several values changed, as with_flag() does with one.
+
+    Raises:
+        SettingsError: see with_flag().
+    """
     given = dict(settings.given)
-    _add(given, name, Given(text, flag), None)
+    for name, text in texts.items():
+        _add(given, name, Given(text, flag), None)
     changed = _build(given)
     parse_listeners(changed)
     return changed

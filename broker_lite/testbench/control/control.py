@@ -11,7 +11,7 @@ import msgspec
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.server.nodes import WrongState
 from broker_lite.testbench.bounds import JSON_BYTES_MAX
-from broker_lite.testbench.control.resource import Call, OneOrMany, Raw, Resource
+from broker_lite.testbench.control.resource import NOBODY, Call, Caller, OneOrMany, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 
 if TYPE_CHECKING:
@@ -66,7 +66,14 @@ class Control:
             self._by_shape.setdefault(_shape(each.path), {})[each.method] = each
 
     async def request(
-        self, method: str, path: str, query: str = "", body: bytes = b"", *, is_json: bool = False
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        body: bytes = b"",
+        *,
+        is_json: bool = False,
+        caller: Caller = NOBODY,
     ) -> Reply:
         """Carry out one request; what is wrong with it is told in the answer.
 
@@ -76,10 +83,11 @@ class Control:
             query: after the question mark.
             body: JSON, or octets where the resource takes them; empty for none.
             is_json: octets come as a JSON text, too, whose UTF-8 they are.
+            caller: who asks, as far as HTTP tells.
         """
         try:
             resource, call = self._read(method, path, query, body, is_json)
-            value = await resource.handle(call)
+            value = await resource.handle(call._replace(caller=caller))
         except ControlError as error:
             return _refusal(error)
         except (WrongState, BrokerError, SettingsError) as error:

@@ -53,6 +53,27 @@ class Raw(NamedTuple):
     data: bytes | AsyncIterator[bytes]
 
 
+class Caller(NamedTuple):
+    """What the headers of HTTP tell; empty without HTTP.
+
+    `repr` leaves the password out.
+
+    Attributes:
+        host: HOST or HOST:PORT by which the caller has reached the broker.
+        authorization: name and password of the caller, if a resource wants to know.
+    """
+
+    host: str = ""
+    authorization: str = ""
+
+    def __repr__(self) -> str:  # type: ignore[explicit-override]
+        return f"Caller({self.host!r})"
+
+
+NOBODY: Final = Caller()
+"""A caller without HTTP."""
+
+
 class Call(NamedTuple):
     """A request of the control API, checked.
 
@@ -61,12 +82,14 @@ class Call(NamedTuple):
         path: the names in the path, by their place holders.
         query: of the resource's query type.
         body: of the resource's body type; bytes if that is bytes.
+        caller: who asks, as far as HTTP tells.
     """
 
     bench: "Bench"
     path: Mapping[str, str]
     query: object
     body: object
+    caller: Caller = NOBODY
 
     def number(self, name: str) -> int:
         """Return a place holder's value that has to be a number.

@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio
 
 from broker_lite.testbench.control.control import Control, Reply
+from broker_lite.testbench.control.resource import Caller
 
 Scope = Mapping[str, Any]
 Message = Mapping[str, Any]
@@ -21,6 +22,9 @@ BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 _JSON: Final = "application/json"
 _LINES: Final = "application/x-ndjson"
 _OCTETS: Final = "application/octet-stream"
+_FORM: Final = "application/x-www-form-urlencoded"
+# What a page of another origin may send, because it changes nothing and the page cannot read it.
+_TAKES_FORMS: Final = frozenset({"/oauth/token"})
 _FORBIDDEN: Final = 403
 _TOO_LARGE: Final = 413
 _UNSUPPORTED: Final = 415
@@ -40,32 +44,35 @@ class App:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        reply = _refused(scope["method"], headers)
+        reply = _refused(scope["method"], _path(scope), headers)
         if reply is None:
             body = await _body(receive)
             is_json = _media_type(headers) == _JSON
             if body is None:
                 reply = _too_large()
             else:
-                reply = await self._answer(scope, receive, body, is_json)
+                caller = Caller(headers.get("host", ""), headers.get("authorization", ""))
+                reply = await self._answer(scope, receive, body, is_json, caller)
         if reply is not None:
             await _send(send, receive, reply, scope["method"] != "HEAD")
 
     async def _answer(
-        self, scope: Scope, receive: Receive, body: bytes, is_json: bool
+        self, scope: Scope, receive: Receive, body: bytes, is_json: bool, caller: Caller
     ) -> Reply | None:
         """Carry out a request; return None if it waited or looked for a caller that has gone.
 
         What changes something goes on to its end, whether or not anybody waits for the answer.
         """
-        path = scope["raw_path"].decode("latin-1").partition("?")[0]
+        path = _path(scope)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         reply: Reply | None = None
         async with anyio.create_task_group() as group:
             if self._control.only_looks(method, path):
                 group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
             query = scope["query_string"].decode()
-            reply = await self._control.request(method, path, query, body, is_json=is_json)
+            reply = await self._control.request(
+                method, path, query, body, is_json=is_json, caller=caller
+            )
             group.cancel_scope.cancel()
         return reply
 
@@ -77,7 +84,12 @@ async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
+def _path(scope: Scope) -> str:
+    path: str = scope["raw_path"].decode("latin-1").partition("?")[0]
+    return path
+
+
+def _refused(method: str, path: str, headers: Mapping[str, str]) -> Reply | None:
     """Return the refusal of a request that a web page may have made; None if it is allowed."""
     origin, host = headers.get("origin"), headers.get("host", "")
     if origin is not None and origin.partition("://")[2] != host:
@@ -87,7 +99,8 @@ def _refused(method: str, headers: Mapping[str, str]) -> Reply | None:
         return _refusal(_FORBIDDEN, text)
     kind = _media_type(headers)
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    if method != "GET" and has_body and kind not in {_JSON, _LINES, _OCTETS}:
+    taken = {_JSON, _LINES, _OCTETS} | ({_FORM} if path in _TAKES_FORMS else set())
+    if method != "GET" and has_body and kind not in taken:
         return _refusal(_UNSUPPORTED, f"send a body as Content-Type: {_JSON}")
     return None
 

@@ -6,6 +6,7 @@ The launcher imports this module once, and with it all that a start needs.
 import contextlib
 import logging
 import os
+import time
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,7 @@ logger = logging.getLogger("broker_lite.testing")
 _USAGE_ERROR: Final = 2
 _DISK_ERROR: Final = 1
 _ORIGIN: Final = "settings"
+_SECURITY: Final = "broker.lite.security"
 
 
 def warm_up(directory: Path) -> None:
@@ -55,7 +57,7 @@ def run_broker(plan: Plan, orders: int) -> int:
     _redirect(plan.log_path)
     answers = os.dup(orders)
     try:
-        settings = plan_settings(plan)
+        settings = _secured(plan_settings(plan), Path(plan.data_dir))
         logging_setup.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         return serve(
             settings,
@@ -91,6 +93,26 @@ def plan_settings(plan: Plan) -> Settings:
         return settings
     listeners = with_first_address(settings, plan.host, plan.port)
     return with_flag(settings, "listeners", listeners, "host, port")
+
+
+def _secured(settings: Settings, data_dir: Path) -> Settings:
+    """Return the settings with those that a word of security stands for; make what they need.
+
+    Raises:
+        SettingsError: they are wrong, or keys cannot be made.
+    """
+    if not any(name.startswith(_SECURITY) for name in settings.given):
+        return settings
+    from broker_lite.security.own.keep import prepare
+    from broker_lite.settings.sources.one_word import secured
+
+    settings = secured(settings, data_dir)
+    if "broker.lite.control" not in settings.given:
+        # so that clients can get tokens
+        settings = with_flag(settings, "broker.lite.control", "127.0.0.1:0", _SECURITY)
+    data_dir.mkdir(parents=True, exist_ok=True)
+    prepare(settings, data_dir, time.time())
+    return settings
 
 
 def _redirect(log_path: str) -> None:

@@ -53,3 +53,16 @@ def given_settings(
     if seed_file is not None:
         given["broker.lite.seed.file"] = os.path.abspath(seed_file)
     return given
+
+
+def security_settings(
+    word: str, *, users: Mapping[str, str], san: Iterable[str], is_only: bool
+) -> dict[str, str]:
+    """Return the settings of security that arguments of Broker stand for."""
+    texts = {
+        "": word,
+        ".users": "\n".join(f"{name}:{password}" for name, password in users.items()),
+        ".san": ",".join(san),
+        ".only": "true" if is_only else "",
+    }
+    return {f"broker.lite.security{end}": text for end, text in texts.items() if text}

@@ -33,6 +33,7 @@ _OF_BROKER: Final = frozenset(
     {
         *("topics", "seed_file", "config", "data_dir", "host", "port", "timeout_s"),
         *("brokers", "racks", "client_properties"),
+        *("security", "users", "san", "security_only"),
     }
 )
 
@@ -69,7 +70,8 @@ def broker(broker_settings: dict[str, object], pytestconfig: pytest.Config) -> I
     """Start a broker for the whole session; with pytest-xdist, one per worker."""
     from broker_lite.testing.broker import Broker
 
-    with Broker(broker_settings) as started:
+    security = pytestconfig.getini("broker_lite_security")
+    with Broker(broker_settings, security=security) as started:
         _prepare(started, pytestconfig)
         pytestconfig.stash[_SESSION_BROKER] = started
         yield started
@@ -88,7 +90,8 @@ def broker_cluster(
     from broker_lite.testing.broker import Broker
 
     settings = {"broker.session.timeout.ms": 0, **broker_settings}
-    with Broker(settings, brokers=3) as started:
+    security = pytestconfig.getini("broker_lite_security")
+    with Broker(settings, brokers=3, security=security) as started:
         _prepare(started, pytestconfig)
         pytestconfig.stash[_SESSION_CLUSTER] = started
         yield started
