@@ -3,7 +3,6 @@
 Certificates and keys are in the settings themselves, as PEM, so no file is needed.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -131,11 +130,6 @@ def key_and_certificate(pem: str) -> tuple[str, str]:
 def properties_text(texts: Mapping[str, str]) -> str:
     """Return the text of a Java properties file."""
     return "".join(f"{name}={_property(text)}\n" for name, text in texts.items())
-
-
-def json_text(value: Mapping[str, object]) -> str:
-    """Return JSON that a person can read."""
-    return json.dumps(value, indent=2) + "\n"
 
 
 def _property(text: str) -> str:

@@ -78,7 +78,8 @@ def prepare(settings: Settings, data_dir: Path, now_s: float) -> None:
     kept = read_kept(data_dir)
     if kept is not None and _is_current(kept, names, users, now_s) and _has_files(data_dir, kept):
         return
-    made = _made(kept, names, users)
+    name = "broker.lite.security" if kept is None else str(data_dir / KEPT_FILE)
+    made = _made(name, kept, names, users)
     try:
         for name, text in _files(made).items():
             _write(data_dir / name, text)
@@ -154,8 +155,8 @@ def _has_files(data_dir: Path, kept: Kept) -> bool:
         return False
 
 
-def _made(kept: Kept | None, names: Iterable[str], users: Iterable[str]) -> Kept:
-    """Let a child make all of it.
+def _made(name: str, kept: Kept | None, names: Iterable[str], users: Iterable[str]) -> Kept:
+    """Let a child make all of it; `name` begins the line of an error.
 
     Raises:
         SettingsError: it cannot.
@@ -167,10 +168,11 @@ def _made(kept: Kept | None, names: Iterable[str], users: Iterable[str]) -> Kept
         "ca_key": "" if kept is None else kept.ca_key,
         "token_key": {} if kept is None else kept.token_key,
     }
-    name = "broker.lite.security"
     try:
         done = subprocess.run(  # noqa: S603 - this Python
-            [sys.executable, "-m", _CHILD],
+            [sys.executable, "-P", "-m", _CHILD],
+            # where this process has its modules, also if it was started without `site`
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             input=json.dumps(asked).encode(),
             capture_output=True,
             timeout=_CHILD_S,

@@ -10,7 +10,6 @@ import msgspec
 
 from broker_lite.security.own.client_settings import (
     Access,
-    json_text,
     of_java,
     of_librdkafka,
     properties_text,
@@ -29,7 +28,6 @@ from broker_lite.testbench.control.resource import Call, Raw, Resource
 _TEXT: Final = "text/plain; charset=utf-8"
 _PEM: Final = "application/x-pem-file"
 _OCTETS: Final = "application/octet-stream"
-_JSON: Final = "application/json"
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
 
@@ -118,9 +116,9 @@ async def client_properties(call: Call) -> Raw:
     return Raw(_TEXT, properties_text(of_java(_access(call))).encode())
 
 
-async def librdkafka_settings(call: Call) -> Raw:
+async def librdkafka_settings(call: Call) -> dict[str, str]:
     """Give the settings of librdkafka and of clients made of it, such as confluent-kafka."""
-    return Raw(_JSON, json_text(of_librdkafka(_access(call))).encode())
+    return of_librdkafka(_access(call))
 
 
 async def ca_certificate(call: Call) -> Raw:
@@ -159,7 +157,9 @@ def _store(call: Call) -> "dict[str, str]":
 RESOURCES = (
     Resource("GET", "/v1/security", get_security, answer=SecurityView),
     Resource("GET", "/v1/security/client.properties", client_properties, answer=Raw, query=Who),
-    Resource("GET", "/v1/security/librdkafka.json", librdkafka_settings, answer=Raw, query=Who),
+    Resource(
+        "GET", "/v1/security/librdkafka.json", librdkafka_settings, answer=dict[str, str], query=Who
+    ),
     Resource("GET", "/v1/security/ca.pem", ca_certificate, answer=Raw),
     Resource("GET", "/v1/security/truststore.p12", trust_store, answer=Raw),
     Resource("GET", "/v1/security/client.pem", client_certificate, answer=Raw, query=Whose),
