@@ -173,6 +173,8 @@ import sys
 
 sys.path.append(sys.argv[1])
 import broker_lite
+import cryptography.hazmat.primitives.serialization.pkcs12
+import cryptography.x509
 import uvicorn
 
 for module in pkgutil.walk_packages(broker_lite.__path__, "broker_lite."):
@@ -194,6 +196,7 @@ try_it() {
   chroot "$ROOT" /usr/bin/broker-lite --version | grep 'scan: native, request path: native'
   chroot "$ROOT" /usr/bin/python3 -I -c 'import broker_lite.server.run, broker_lite.client, ssl'
   chroot "$ROOT" /usr/bin/python3 -I -c 'import broker_lite.testbench.http.server'
+  chroot "$ROOT" /usr/bin/python3 -I -c 'import cryptography.x509'
   chroot "$ROOT" /bin/sh -c 'busybox true'
 }
 

@@ -12,8 +12,10 @@ from broker_lite.testing.aio_bench import AsyncBenchCommands
 if TYPE_CHECKING:
     from broker_lite.testing.batches import Headers
     from broker_lite.testing.broker import Broker
+    from broker_lite.testing.client_configs import Config
     from broker_lite.testing.nodes import BrokerNode
     from broker_lite.testing.records import Record
+    from broker_lite.testing.secured_commands import ObjectKind, TextKind
 
 
 class AsyncBroker(AsyncBenchCommands):
@@ -61,6 +63,20 @@ class AsyncBroker(AsyncBenchCommands):
         """See Broker.control()."""
         ask = partial(self.broker.control, method, path, body, wait=wait)
         return await run_sync(ask, abandon_on_cancel=True)
+
+    async def client_config(
+        self,
+        client: "TextKind | ObjectKind",
+        *,
+        user: str = "user",
+        mechanism: str = "SCRAM-SHA-512",
+        password: str = "",
+    ) -> "Config":
+        """See Broker.client_config()."""
+        tell = partial(
+            self.broker.client_config, client, user=user, mechanism=mechanism, password=password
+        )
+        return await run_sync(tell)
 
     async def create_topic(
         self, name: str, partitions: int = 1, configs: Mapping[str, object] | None = None

@@ -327,18 +327,6 @@ class BenchCommands(Controlled):
 
     # -- internals
 
-    def freeze(self) -> None:
-        """Stop the broker's clock: only advance() moves it then, and its timers and timestamps.
-
-        Groups that wait for members, sessions, retention and time-outs of transactions stand still.
-        unfreeze(), reset(), restore(), a restart and each next test of the fixtures let it go on.
-        """
-        self.control("POST", "/v1/clock", {"freeze": True})
-
-    def unfreeze(self) -> None:
-        """Let the broker's clock go on from where it stands."""
-        self.control("POST", "/v1/clock", {"freeze": False})
-
     def _reset_by_control(self, *, keep_topics: bool) -> None:
         """Reset the broker; faults and recorded requests stay."""
         keep = ["faults", "journal", *(["topics"] if keep_topics else [])]

@@ -70,6 +70,27 @@ def test_a_broker_tells_on_standard_output_what_start_scripts_wait_for(tmp_path:
         assert len([line for line in lines if re.match(pattern, line)]) == 1
 
 
+def test_a_word_of_security_leaves_the_health_check_an_address(tmp_path: Path) -> None:
+    process = start(
+        KAFKA_LISTENERS="PLAINTEXT://127.0.0.1:0",
+        KAFKA_LOG_DIRS=str(tmp_path),
+        KAFKA_BROKER_LITE_SECURITY="sasl_ssl",
+        KAFKA_BROKER_LITE_CONTROL="127.0.0.1:0",
+    )
+    assert process.stdout is not None
+    lines = [process.stdout.readline()]
+    while "Kafka Server started" not in lines[-1]:
+        lines.append(process.stdout.readline())
+        assert lines[-1], lines
+    ready = READY.match(lines[0])
+    assert ready is not None
+    told = Path("/dev/shm/broker-lite.address").read_text()
+    process.terminate()
+    process.communicate(timeout=TIMEOUT_S)
+    assert lines[1] == f"security: clients speak SASL_SSL to 127.0.0.1:{ready[1]}\n"
+    assert told == f"tls:127.0.0.1:{ready[1]}"
+
+
 def test_several_brokers_are_one_start(tmp_path: Path) -> None:
     process = start(
         KAFKA_LISTENERS="PLAINTEXT://127.0.0.1:0",

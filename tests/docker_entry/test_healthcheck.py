@@ -44,6 +44,21 @@ def test_a_broker_is_healthy(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr() == ("", "")
 
 
+def test_where_tls_is_spoken_it_has_to_notice_that_a_client_has_gone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "address")
+    with BrokerProcess(
+        tmp_path / "data", arguments=("--security", "ssl", "--control", "")
+    ) as broker:
+        assert healthcheck.tell(f"tls:{broker.bootstrap}", path)
+        assert healthcheck.main(path) == 0
+        broker.freeze()
+        assert healthcheck.main(path) == 1
+        broker.kill()
+    assert "no answer from tls:" in capfd.readouterr().out
+
+
 def test_one_of_several_brokers_is_enough(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,6 @@
 """What a client of a broker under test is told.
 
-Also tests: broker_lite.testing.client_configs, broker_lite.testing.plan.
+Also tests: broker_lite.testing.client_configs, broker_lite.testing.processes.plan.
 """
 
 import base64

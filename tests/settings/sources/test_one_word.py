@@ -28,7 +28,11 @@ def listeners(settings: Settings) -> list[tuple[str, str, int, str]]:
 
 
 @pytest.mark.parametrize(
-    ("word", "protocol"), [("ssl", "SSL"), ("mtls", "SSL"), ("sasl_plaintext", "SASL_PLAINTEXT")]
+    ("word", "protocol"),
+    [
+        *(("ssl", "SSL"), ("mtls", "SSL")),
+        *(("sasl_plaintext", "SASL_PLAINTEXT"), ("sasl_ssl", "SASL_SSL")),
+    ],
 )
 def test_the_listener_of_the_default(word: str, protocol: str) -> None:
     settings = made(word)

@@ -1,0 +1,177 @@
+"""Real clients with the settings that a broker secured by one word gives them."""
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaConsumer, KafkaProducer
+
+from broker_lite.testing import Broker
+from tests.support.reference_kafka import java_command, run_tool
+
+pytestmark = pytest.mark.client
+WORDS = ("ssl", "mtls", "sasl_plaintext", "sasl_ssl")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+USERS = {"bob": 'bob\'s "own" \\ secret'}
+TIMEOUT_S = 30
+TOOLS = "org.apache.kafka.tools"
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def secured(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with Broker(security=request.param, users=USERS, topics=["t"]) as broker:
+        yield broker
+
+
+def _mechanisms(broker: Broker) -> tuple[str, ...]:
+    word = broker.settings["broker.lite.security"]
+    return MECHANISMS if word.startswith("sasl") else MECHANISMS[:1]
+
+
+def _last(broker: Broker) -> bytes | None:
+    return broker.records("t")[-1].value
+
+
+@pytest.mark.parametrize("user", ["admin", "user", "bob"])
+def test_confluent_kafka(secured: Broker, user: str) -> None:
+    for mechanism in _mechanisms(secured):
+        config = secured.client_config("confluent", user=user, mechanism=mechanism)
+        value = f"{user} {mechanism}".encode()
+        producer = Producer({**config})
+        producer.produce("t", value)
+        assert producer.flush(TIMEOUT_S) == 0
+        assert _last(secured) == value
+    consumer = Consumer({**config, "group.id": user, "auto.offset.reset": "earliest"})
+    consumer.subscribe(["t"])
+    assert consumer.consume(1, TIMEOUT_S)[0].error() is None
+    consumer.close()
+
+
+@pytest.mark.parametrize("user", ["user", "bob"])
+def test_aiokafka(secured: Broker, user: str) -> None:
+    async def send(config: Any, value: bytes) -> bytes | None:
+        async with AIOKafkaProducer(**config) as producer:
+            await producer.send_and_wait("t", value)
+        async with AIOKafkaConsumer("t", auto_offset_reset="earliest", **config) as consumer:
+            first: bytes | None = (await consumer.getone()).value
+            return first
+
+    for mechanism in _mechanisms(secured):
+        config = secured.client_config("aiokafka", user=user, mechanism=mechanism)
+        value = f"aiokafka {user} {mechanism}".encode()
+        first = asyncio.run(asyncio.wait_for(send(config, value), TIMEOUT_S))
+        assert first == secured.records("t")[0].value
+        assert _last(secured) == value
+
+
+@pytest.mark.parametrize("user", ["user", "bob"])
+def test_kafka_python(secured: Broker, user: str) -> None:
+    for mechanism in _mechanisms(secured):
+        config: Any = secured.client_config("kafka-python", user=user, mechanism=mechanism)
+        value = f"kafka-python {user} {mechanism}".encode()
+        producer = KafkaProducer(**config)
+        producer.send("t", value).get(TIMEOUT_S)
+        producer.close()
+        assert _last(secured) == value
+    consumer = KafkaConsumer("t", auto_offset_reset="earliest", **config)
+    assert next(consumer).value == secured.records("t")[0].value
+    consumer.close()
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("java")
+def test_tools_of_kafka_with_the_properties_that_are_served(
+    secured: Broker, tmp_path: Path
+) -> None:
+    file = tmp_path / "client.properties"
+    for mechanism in _mechanisms(secured):
+        path = f"/v1/security/client.properties?mechanism={mechanism}"
+        file.write_text(str(secured.control("GET", path)))
+        at = ("--bootstrap-server", secured.bootstrap, "--command-config", str(file))
+        producer = java_command(f"{TOOLS}.ConsoleProducer", (*at, "--topic", "t"))
+        value = f"java {mechanism}"
+        subprocess.run(producer, input=value, text=True, check=True, timeout=2 * TIMEOUT_S)
+        assert _last(secured) == value.encode()
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("java")
+def test_tools_of_kafka_with_the_stores_that_are_served(tmp_path: Path) -> None:
+    with Broker(security="mtls", topics=["t"]) as broker:
+        for name in ("truststore.p12", "client.p12"):
+            data = broker.control("GET", f"/v1/security/{name}")
+            assert isinstance(data, bytes)
+            (tmp_path / name).write_bytes(data)
+        file = tmp_path / "client.properties"
+        file.write_text(
+            "security.protocol=SSL\n"
+            f"ssl.truststore.location={tmp_path}/truststore.p12\n"
+            "ssl.truststore.password=changeit\n"
+            "ssl.truststore.type=PKCS12\n"
+            f"ssl.keystore.location={tmp_path}/client.p12\n"
+            "ssl.keystore.password=changeit\n"
+            "ssl.keystore.type=PKCS12\n"
+        )
+        at = ("--bootstrap-server", broker.bootstrap, "--command-config", str(file))
+        assert run_tool(f"{TOOLS}.TopicCommand", *at, "--list").split() == ["t"]
+
+
+@pytest.mark.parametrize("word", ["sasl_plaintext", "sasl_ssl"])
+def test_a_wrong_password_is_told(word: str) -> None:
+    with Broker(security=word) as broker:
+        errors: list[KafkaError] = []
+        config = broker.client_config("confluent", password="wrong")
+        admin = AdminClient({**config, "error_cb": errors.append})
+        with pytest.raises(KafkaException):
+            admin.list_topics(timeout=3)
+    assert KafkaError._AUTHENTICATION in {error.code() for error in errors}
+
+
+def test_another_ca_is_refused() -> None:
+    with Broker(security="ssl") as one, Broker(security="ssl") as other:
+        config = one.client_config("confluent")
+        config["ssl.ca.pem"] = other.client_config("confluent")["ssl.ca.pem"]
+        errors: list[KafkaError] = []
+        admin = AdminClient({**config, "error_cb": errors.append})
+        with pytest.raises(KafkaException):
+            admin.list_topics(timeout=3)
+    assert KafkaError._SSL in {error.code() for error in errors}
+
+
+@pytest.mark.parametrize("word", ["mtls", "sasl_plaintext", "sasl_ssl"])
+def test_a_restart_keeps_certificates_users_and_tokens(word: str, tmp_path: Path) -> None:
+    with Broker(security=word, users=USERS, data_dir=tmp_path / "data") as broker:
+        config = broker.client_config("confluent", user="bob")
+        keys = broker.control("GET", "/oauth/jwks")
+        broker.restart()
+        assert broker.client_config("confluent", user="bob") == config
+        assert broker.control("GET", "/oauth/jwks") == keys
+        producer = Producer({**config})
+        producer.produce("t", b"still")
+        assert producer.flush(TIMEOUT_S) == 0
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_reset_keeps_them_too(word: str) -> None:
+    with Broker(security=word, users=USERS) as broker:
+        config = broker.client_config("confluent", user="bob")
+        broker.reset()
+        producer = Producer({**config})
+        producer.produce("t", b"still")
+        assert producer.flush(TIMEOUT_S) == 0
+
+
+def test_several_brokers() -> None:
+    with Broker(security="sasl_ssl", brokers=3) as broker:
+        config = broker.client_config("confluent")
+        assert config["bootstrap.servers"] == broker.bootstrap
+        found = AdminClient({**config}).list_topics(timeout=TIMEOUT_S).brokers.values()
+        assert sorted(one.port for one in found) == sorted(
+            int(each.rpartition(":")[2]) for each in broker.addresses
+        )
