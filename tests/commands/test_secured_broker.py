@@ -17,9 +17,10 @@ WORDS = ("ssl", "mtls", "sasl_plaintext", "sasl_ssl")
 SECRET = "bobs-own-secret"
 
 
-def serve(data_dir: Path, word: str, *arguments: str) -> BrokerProcess:
+def serve(data_dir: Path, word: str, *arguments: str, port: int = 0) -> BrokerProcess:
     flags = ("--security", word, "--control", "127.0.0.1:0", "--user", f"bob:{SECRET}")
-    return BrokerProcess(data_dir, arguments=(*flags, *arguments))
+    log_path = data_dir.with_name(f"log-{port}")
+    return BrokerProcess(data_dir, arguments=(*flags, *arguments), port=port, log_path=log_path)
 
 
 def send(settings: dict[str, str]) -> None:
@@ -42,11 +43,7 @@ def test_what_is_served_works_and_is_kept(word: str, tmp_path: Path) -> None:
         port = broker.port
         files = {path: path.read_bytes() for path in (tmp_path / "data").glob("broker-lite-*")}
         assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
-    with BrokerProcess(
-        tmp_path / "data",
-        port=port,
-        arguments=("--security", word, "--control", "127.0.0.1:0", "--user", f"bob:{SECRET}"),
-    ) as broker:
+    with serve(tmp_path / "data", word, port=port) as broker:
         send(settings)
         assert json.loads(fetch(broker, "/v1/security/librdkafka.json")) == settings
         assert {path: path.read_bytes() for path in files} == files
@@ -59,18 +56,19 @@ def test_what_is_printed_is_what_a_client_needs(word: str, tmp_path: Path) -> No
         *("--data-dir", str(tmp_path / "data"), "--security", word, "--user", f"bob:{SECRET}"),
         *("--control", "127.0.0.1:0"),
     ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    log = tmp_path / "log"
+    with (
+        log.open("w") as sink,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=sink, text=True) as process,
+    ):
         assert process.stdout is not None
         lines = [process.stdout.readline()]
         while not lines[-1].startswith("bootstrap.servers="):
             lines.append(process.stdout.readline())
-            assert lines[-1]
+            assert lines[-1], log.read_text()
         process.terminate()
-        out, err = process.communicate(timeout=30)
-    printed = "".join([*lines, out])
-    texts = parse_properties(lines[-1] + out)
+        printed = "".join([*lines, rest := process.stdout.read()])
+    texts = parse_properties(lines[-1] + rest)
     assert texts["bootstrap.servers"] == lines[0].split()[4]
     assert (texts["security.protocol"] == "SSL") is not word.startswith("sasl")
     for name in ("ssl.truststore.location", "ssl.keystore.location"):
@@ -79,7 +77,7 @@ def test_what_is_printed_is_what_a_client_needs(word: str, tmp_path: Path) -> No
     assert ("ssl.truststore.location" in texts) is (word != "sasl_plaintext")
     assert ("user-secret" in texts.get("sasl.jaas.config", "")) is word.startswith("sasl")
     assert "bob" in printed
-    assert SECRET not in printed + err
+    assert SECRET not in printed + log.read_text()
 
 
 def test_secrets_are_in_no_file_but_those_of_the_owner(tmp_path: Path) -> None:
@@ -113,7 +111,9 @@ def test_nothing_of_it_is_imported_without_a_word(tmp_path: Path) -> None:
             assert process.stdout is not None
             process.stdout.readline()
             process.terminate()
-            _, err = process.communicate(timeout=30)
+            process.stdout.read()
+            assert process.stderr is not None
+            err = process.stderr.read()
         assert told in err
         assert "cryptography" not in err
         assert "own.maker" not in err

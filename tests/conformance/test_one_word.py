@@ -127,9 +127,10 @@ def test_a_wrong_password_is_told(word: str) -> None:
     with Broker(security=word) as broker:
         errors: list[KafkaError] = []
         config = broker.client_config("confluent", password="wrong")
-        admin = AdminClient({**config, "error_cb": errors.append})
+        producer = Producer({**config, "error_cb": errors.append})
         with pytest.raises(KafkaException):
-            admin.list_topics(timeout=3)
+            producer.list_topics(timeout=3)
+        producer.poll(1)
     assert KafkaError._AUTHENTICATION in {error.code() for error in errors}
 
 
@@ -138,9 +139,10 @@ def test_another_ca_is_refused() -> None:
         config = one.client_config("confluent")
         config["ssl.ca.pem"] = other.client_config("confluent")["ssl.ca.pem"]
         errors: list[KafkaError] = []
-        admin = AdminClient({**config, "error_cb": errors.append})
+        producer = Producer({**config, "error_cb": errors.append})
         with pytest.raises(KafkaException):
-            admin.list_topics(timeout=3)
+            producer.list_topics(timeout=3)
+        producer.poll(1)
     assert KafkaError._SSL in {error.code() for error in errors}
 
 

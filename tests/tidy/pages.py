@@ -14,8 +14,8 @@ from broker_lite.settings.table import rows
 from broker_lite.testing import Broker, Fault, Request
 from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
-from broker_lite.testing.secured_commands import SecuredCommands
 from broker_lite.testing.nodes import BrokerNode
+from broker_lite.testing.secured_commands import SecuredCommands
 from tests.tidy import bug_pages, control_pages
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
