@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from broker_lite.security.own.maker import make
-from broker_lite.security.own.tokens import Claims, public_keys, signed_token
+from broker_lite.security.own.tokens import Claims, public_keys, signed_token, verified
 
 CLAIMS = Claims("http://localhost:9099", "user", "kafka", "", 1_700_000_000, 1_700_003_600)
 
@@ -69,8 +69,36 @@ def test_what_a_token_says(key: dict[str, str]) -> None:
     }
 
 
-def test_no_scope_is_left_out(key: dict[str, str]) -> None:
-    assert "scope" not in parts(signed_token(key, CLAIMS))[1]
+def test_no_scope_and_no_audience_are_left_out(key: dict[str, str]) -> None:
+    body = parts(signed_token(key, CLAIMS._replace(audience="")))[1]
+    assert not {"scope", "aud"} & body.keys()
+
+
+def test_the_issuer_knows_its_own_tokens(key: dict[str, str]) -> None:
+    for claims in (CLAIMS, CLAIMS._replace(scope="a", audience="")):
+        assert verified(key, signed_token(key, claims), CLAIMS.expires_s - 1) == claims
+        assert verified(key, signed_token(key, claims), CLAIMS.expires_s) is None
+
+
+def test_no_other_token_is_its_own(key: dict[str, str]) -> None:
+    token = signed_token(key, CLAIMS)
+    head, body, signature = token.split(".")
+    other = signed_token(key, CLAIMS._replace(subject="admin"))
+    zero = "A" * len(signature)
+    for wrong in (
+        *("", ".", "..", "a", "ä" * len(token), f"{head}.{body}", f"{head}.{body}.", f"{token}A"),
+        *(f"{head}.{body}.{zero}", f"{head}.{other.split('.')[1]}.{signature}"),
+        *(token[:-1], f"{token[:-1]}ä", f".{signature}", "x" * 100_000),
+    ):
+        assert verified(key, wrong, CLAIMS.issued_s) is None
+
+
+def test_every_changed_character_is_noticed(key: dict[str, str]) -> None:
+    token = signed_token(key, CLAIMS)
+    for place in range(0, len(token), 7):
+        other = "A" if token[place] != "A" else "B"
+        wrong = f"{token[:place]}{other}{token[place + 1 :]}"
+        assert verified(key, wrong, CLAIMS.issued_s) is None
 
 
 def test_only_the_public_part_is_told(key: dict[str, str]) -> None:

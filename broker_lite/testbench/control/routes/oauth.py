@@ -22,7 +22,6 @@ _UNAUTHORIZED: Final = 401
 _GRANT: Final = "client_credentials"
 _FORM_BYTES_MAX: Final = 64 * 1024
 _FIELDS_MAX: Final = 100
-_AUDIENCE: Final = "kafka"
 _LIFETIME_S: Final = 3600
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
@@ -81,8 +80,9 @@ class Discovery(msgspec.Struct, kw_only=True):
 async def issue_token(call: Call) -> Token:
     """Issue a token for one of the broker's users, by the grant of client credentials.
 
-    The body is a form with grant_type and perhaps scope. Name and password of the user are
-    client_id and client_secret, in the form or in the header Authorization, as Basic.
+    The body is a form with grant_type, and with scope and audience if the token is to have them.
+    Name and password of the user are client_id and client_secret, in the form or in the header
+    Authorization, as Basic.
     """
     query, body, life = call.query, call.body, call.bench.life
     assert isinstance(query, TokenQuery)
@@ -103,7 +103,8 @@ async def issue_token(call: Call) -> Token:
         raise ControlError(_UNAUTHORIZED, "invalid_client")
     now_s = life.clock.now_ms() // 1000
     scope = form.get("scope", "")
-    claims = Claims(_issuer(call), user.name, _AUDIENCE, scope, now_s, now_s + query.seconds)
+    audience = form.get("audience", "")
+    claims = Claims(_issuer(call), user.name, audience, scope, now_s, now_s + query.seconds)
     token = signed_token(kept.token_key, claims)
     return Token(access_token=token, token_type="Bearer", expires_in=query.seconds, scope=scope)  # noqa: S106 - the word of the protocol
 

@@ -57,11 +57,16 @@ def test_the_issuer_is_what_the_client_dialled(url: str) -> None:
 
 
 def test_a_token_by_the_header_and_by_the_form(url: str) -> None:
-    form = urllib.parse.urlencode({"client_id": "bob", "client_secret": SECRET, "scope": "a b"})
+    form = urllib.parse.urlencode({"client_id": "bob", "client_secret": SECRET})
     for status, told in (
-        ask(f"{url}/oauth/token", f"{GRANT}&scope=a+b", "bob", SECRET),
-        ask(f"{url}/oauth/token", f"{GRANT}&scope=a+b", "bob", urllib.parse.quote_plus(SECRET)),
-        ask(f"{url}/oauth/token", f"{GRANT}&{form}"),
+        ask(f"{url}/oauth/token", f"{GRANT}&scope=a+b&audience=kafka", "bob", SECRET),
+        ask(
+            f"{url}/oauth/token",
+            f"{GRANT}&scope=a+b&audience=kafka",
+            "bob",
+            urllib.parse.quote_plus(SECRET),
+        ),
+        ask(f"{url}/oauth/token", f"{GRANT}&scope=a+b&audience=kafka&{form}"),
     ):
         assert status == 200
         assert (told["token_type"], told["expires_in"]) == ("Bearer", 3600)
