@@ -134,8 +134,8 @@ def test_a_wrong_password_is_told(word: str) -> None:
     assert KafkaError._AUTHENTICATION in {error.code() for error in errors}
 
 
-def test_another_ca_is_refused() -> None:
-    with Broker(security="ssl") as one, Broker(security="ssl") as other:
+def test_another_ca_is_refused(tmp_path: Path) -> None:
+    with Broker(security="ssl") as one, Broker(security="ssl", data_dir=tmp_path) as other:
         config = one.client_config("confluent")
         config["ssl.ca.pem"] = other.client_config("confluent")["ssl.ca.pem"]
         errors: list[KafkaError] = []

@@ -101,6 +101,15 @@ def test_settings_of_the_configuration(run: Run) -> None:
     run(SETTINGS.format(expected=expected), ini=ini).assert_outcomes(passed=1)
 
 
+def test_security_of_the_configuration(run: Run) -> None:
+    source = """
+def test_the_broker(broker):
+    assert broker.client_config("java")["security.protocol"] == "SASL_PLAINTEXT"
+"""
+    ini = "broker_lite_security = sasl_plaintext\n"
+    run(source, ini=ini).assert_outcomes(passed=1)
+
+
 def test_settings_of_a_fixture(run: Run) -> None:
     source = """
 import pytest

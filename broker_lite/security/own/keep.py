@@ -63,13 +63,16 @@ class Kept(NamedTuple):
         return "Kept()"
 
 
-def prepare(settings: Settings, data_dir: Path, now_s: float) -> None:
+def prepare(
+    settings: Settings, data_dir: Path, now_s: float, *, shared: Path | None = None
+) -> None:
     """See to it that the data directory has the keys and certificates of a secured broker.
 
     Args:
         settings: with a word of security.
         data_dir: exists.
         now_s: seconds since 1970.
+        shared: a directory from which several brokers take theirs, so that they are made once.
 
     Raises:
         SettingsError: they cannot be made or written; one line for a person.
@@ -79,11 +82,14 @@ def prepare(settings: Settings, data_dir: Path, now_s: float) -> None:
     if kept is not None and _is_current(kept, names, users, now_s) and _has_files(data_dir, kept):
         return
     name = "broker.lite.security" if kept is None else str(data_dir / KEPT_FILE)
-    made = _made(name, kept, names, users)
+    common = None if shared is None or kept is not None else read_kept(shared)
+    is_made = common is None or not _is_current(common, names, users, now_s)
+    made = _made(name, kept, names, users) if is_made or common is None else common
     try:
         for name, text in _files(made).items():
             _write(data_dir / name, text)
-        _write(data_dir / KEPT_FILE, json.dumps(made._asdict()))
+        for folder in filter(None, (data_dir, shared if is_made else None)):
+            _write(folder / KEPT_FILE, json.dumps(made._asdict()))
     except OSError as error:
         raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
 

@@ -57,7 +57,7 @@ def run_broker(plan: Plan, orders: int) -> int:
     _redirect(plan.log_path)
     answers = os.dup(orders)
     try:
-        settings = _secured(plan_settings(plan), Path(plan.data_dir))
+        settings = _secured(plan_settings(plan), plan)
         logging_setup.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         return serve(
             settings,
@@ -95,7 +95,7 @@ def plan_settings(plan: Plan) -> Settings:
     return with_flag(settings, "listeners", listeners, "host, port")
 
 
-def _secured(settings: Settings, data_dir: Path) -> Settings:
+def _secured(settings: Settings, plan: Plan) -> Settings:
     """Return the settings with those that a word of security stands for; make what they need.
 
     Raises:
@@ -106,12 +106,15 @@ def _secured(settings: Settings, data_dir: Path) -> Settings:
     from broker_lite.security.own.keep import prepare
     from broker_lite.settings.sources.one_word import secured
 
+    data_dir = Path(plan.data_dir)
     settings = secured(settings, data_dir)
     if "broker.lite.control" not in settings.given:
         # so that clients can get tokens
         settings = with_flag(settings, "broker.lite.control", "127.0.0.1:0", _SECURITY)
     data_dir.mkdir(parents=True, exist_ok=True)
-    prepare(settings, data_dir, time.time())
+    # Where the logs are, brokers of one process of tests find what the first one has made.
+    shared = Path(plan.log_path).parent if plan.is_temporary else None
+    prepare(settings, data_dir, time.time(), shared=shared)
     return settings
 
 

@@ -127,6 +127,23 @@ def test_a_damaged_part_counts_as_none(folder: Path, name: str, value: object) -
     assert read_kept(folder) is None
 
 
+def test_several_brokers_share_what_one_has_made(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("shared", "a", "b", "c")]
+    for each in folders:
+        each.mkdir()
+    shared, *others = folders
+    settings = load_settings(None, {}, {"broker.lite.security": "ssl"})
+    for each in others[:2]:
+        prepare(settings, each, time.time(), shared=shared)
+    assert read_kept(others[0]) == read_kept(others[1]) == read_kept(shared)
+    named = {"broker.lite.security": "ssl", "broker.lite.security.san": "x"}
+    prepare(load_settings(None, {}, named), others[2], time.time(), shared=shared)
+    assert read_kept(others[2]) == read_kept(shared) != read_kept(others[0])
+    before = read_kept(others[0])
+    prepare(settings, others[0], time.time(), shared=shared)
+    assert read_kept(others[0]) == before
+
+
 def test_a_damaged_ca_is_one_line(folder: Path) -> None:
     kept = json.loads((folder / KEPT_FILE).read_bytes())
     (folder / KEPT_FILE).write_text(json.dumps({**kept, "ca_key": "x", "names": []}))
