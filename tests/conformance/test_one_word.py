@@ -1,6 +1,7 @@
 """Real clients with the settings that a broker secured by one word gives them."""
 
 import asyncio
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource
 from kafka import KafkaConsumer, KafkaProducer
 
 from broker_lite.testing import Broker
+from tests.conformance.clients import Builds
 from tests.support.reference_kafka import java_command, run_tool
+from tests.support.toolchain import require
 
 pytestmark = pytest.mark.client
 WORDS = ("ssl", "mtls", "sasl_plaintext", "sasl_ssl")
@@ -82,6 +85,31 @@ def test_kafka_python(secured: Broker, user: str) -> None:
     consumer = KafkaConsumer("t", auto_offset_reset="earliest", **config)
     assert next(consumer).value == secured.records("t")[0].value
     consumer.close()
+
+
+def test_kafkajs(secured: Broker, builds: Builds) -> None:
+    require("node", "npm")
+    program = builds.node() / "one_word.js"
+    for mechanism in [each for each in _mechanisms(secured) if each != "OAUTHBEARER"]:
+        config = json.dumps(secured.client_config("kafkajs", user="bob", mechanism=mechanism))
+        value = f"kafkajs {mechanism}"
+        command = ["node", str(program), config, "t", value]
+        first = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=2 * TIMEOUT_S
+        ).stdout
+        assert first.strip().encode() == secured.records("t")[0].value
+        assert _last(secured) == value.encode()
+
+
+def test_no_secret_is_described(secured: Broker) -> None:
+    admin = AdminClient({**secured.client_config("confluent")})
+    asked = ConfigResource(ConfigResource.Type.BROKER, secured.settings.get("node.id", "1"))
+    (answer,) = admin.describe_configs([asked]).values()
+    told = {name: entry.value for name, entry in answer.result(TIMEOUT_S).items()}
+    assert told["broker.lite.security"] == secured.settings["broker.lite.security"]
+    assert told["broker.lite.security.users"] is None
+    for secret in ("admin-secret", "user-secret", USERS["bob"], "PRIVATE KEY"):
+        assert not any(secret in (value or "") for value in told.values())
 
 
 @pytest.mark.kafka
