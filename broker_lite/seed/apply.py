@@ -43,7 +43,8 @@ async def apply(cluster: "Cluster", clock: "Clock", is_stopping: Callable[[], bo
         from broker_lite.seed.users import write_users
         from broker_lite.settings.sources.one_word import users_of
 
-        write_users(cluster, users_of(settings).values())
+        if not await write_users(cluster, users_of(settings).values(), is_stopping):
+            return False
     if settings.broker_lite_topics or settings.broker_lite_topics_file:
         from broker_lite.seed.topics import create_topics, read_topics
 

@@ -6,8 +6,10 @@ password.
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
+
+from anyio.lowlevel import checkpoint
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.metadata_changes import credential_change
@@ -18,28 +20,46 @@ from broker_lite.settings.sources.one_word import User
 _SALT_BYTES: Final = 24
 
 
-def write_users(cluster: Cluster, users: Iterable[User]) -> None:
+async def write_users(
+    cluster: Cluster, users: Iterable[User], is_stopping: Callable[[], bool]
+) -> bool:
     """Write the credentials that are missing, for all mechanisms.
+
+    Each takes some milliseconds, so the loop has its turn after each user.
+
+    Args:
+        cluster: a registered one.
+        users: with their passwords.
+        is_stopping: called after each user; the next start writes what is missing then.
+
+    Returns:
+        Whether all of them are written.
 
     Raises:
         KafkaStorageError: the metadata cannot be written.
     """
-    records = []
-    for mechanism, function in HASHES.items():
-        plan = CredentialPlan(cluster.scram_credentials)
-        for user in users:
-            if (user.name, mechanism) not in cluster.scram_credentials:
-                plan.add(_upsertion(user, mechanism, function))
-        records += [credential_change(*key, new) for key, new in plan.changes.values()]
-    if records:
+    known = cluster.scram_credentials
+    for user in users:
+        lacking = [number for number in HASHES if (user.name, number) not in known]
+        if not lacking:
+            continue
+        records = []
+        for number in lacking:
+            plan = CredentialPlan(known)
+            plan.add(_upsertion(user, number))
+            records += [credential_change(*key, new) for key, new in plan.changes.values()]
         cluster.write(records)
+        await checkpoint()
+        if is_stopping():
+            return False
+    return True
 
 
-def _upsertion(user: User, mechanism: int, function: str) -> Upsertion:
+def _upsertion(user: User, mechanism: int) -> Upsertion:
     """Return what a client would send for a new credential.
 
     See: X-16.
     """
     salt = os.urandom(_SALT_BYTES)
-    salted = hashlib.pbkdf2_hmac(function, user.password.encode(), salt, ITERATIONS_MIN)
+    salted = hashlib.pbkdf2_hmac(HASHES[mechanism], user.password.encode(), salt, ITERATIONS_MIN)
     return Upsertion(user.name, mechanism, ITERATIONS_MIN, salt, salted)

@@ -45,7 +45,10 @@ def attack(seed: int, examples: int, folder: Path) -> Findings:
         folder: an empty one.
     """
     found = Findings()
-    arguments = ("--brokers", "3", "--topic", "orders:2", "--control", "127.0.0.1:0")
+    arguments = (
+        *("--brokers", "3", "--topic", "orders:2", "--control", "127.0.0.1:0"),
+        *("--security", "sasl_plaintext"),
+    )
     with BrokerProcess(folder / "data", arguments=arguments) as broker:
         _, _, url = broker.log.partition("control API at ")
         url = url.split()[0]

@@ -48,6 +48,17 @@ def test_credentials_that_are_there_stay(open_seeding: OpenSeeding) -> None:
     assert ("user", 2) in found
 
 
+def test_a_stop_leaves_the_rest_to_the_next_start(open_seeding: OpenSeeding) -> None:
+    texts = {"broker_lite_security": "sasl_plaintext"}
+    seeding = open_seeding(**texts)
+    assert not seeding.apply(lambda: True)
+    assert seeding.cluster.scram_credentials.keys() == {("admin", 1), ("admin", 2)}
+    seeding.close()
+    again = open_seeding(**texts)
+    assert again.apply()
+    assert len(again.cluster.scram_credentials) == 4
+
+
 def test_without_sasl_there_are_none(open_seeding: OpenSeeding) -> None:
     seeding = open_seeding(broker_lite_security="ssl")
     seeding.apply()
