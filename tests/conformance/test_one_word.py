@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, ConfigResource
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from kafka import KafkaConsumer, KafkaProducer
 
 from broker_lite.testing import Broker
@@ -195,6 +195,17 @@ def test_a_reset_keeps_them_too(word: str) -> None:
         producer = Producer({**config})
         producer.produce("t", b"still")
         assert producer.flush(TIMEOUT_S) == 0
+
+
+@pytest.mark.parametrize("word", ["mtls", "sasl_plaintext"])
+def test_admin_is_the_super_user(word: str) -> None:
+    authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    with Broker({"authorizer.class.name": authorizer}, security=word) as broker:
+        for user, is_allowed in (("admin", True), ("user", False)):
+            admin = AdminClient({**broker.client_config("confluent", user=user)})
+            (made,) = admin.create_topics([NewTopic(f"of-{user}", 1)]).values()
+            error = made.exception(TIMEOUT_S)
+            assert (error is None) is is_allowed
 
 
 def test_several_brokers() -> None:

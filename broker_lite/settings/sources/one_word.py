@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.errors import SettingsError
-from broker_lite.settings.declared.declarations import BROKER_SETTINGS
 from broker_lite.settings.listeners import Listener, parse_listeners
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.sources.load import with_flags
@@ -97,7 +96,7 @@ def secured(settings: Settings, data_dir: Path) -> Settings:
     origin = settings.origin_of(_WORD)
     protocol = _PROTOCOLS[word]
     settings = _with_listeners(settings, protocol, origin)
-    texts = {"super.users": f"User:{ADMIN.name}"} if _is_served(_SUPER_USERS) else {}
+    texts = {_SUPER_USERS: f"User:{ADMIN.name}"}
     if protocol.endswith("SSL"):
         texts |= _tls(settings, data_dir, is_mutual=word == "mtls")
     if protocol.startswith("SASL"):
@@ -228,8 +227,3 @@ def _sasl(settings: Settings, protocol: str) -> dict[str, str]:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _is_served(name: str) -> bool:
-    setting = BROKER_SETTINGS.get(name)
-    return setting is not None and not setting.ignored

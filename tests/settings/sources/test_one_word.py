@@ -105,6 +105,11 @@ def test_keys_in_the_data_directory() -> None:
     assert settings.value_for_listener("SSL", "ssl.client.auth") == "none"
 
 
+def test_admin_is_the_super_user() -> None:
+    assert made("ssl").super_users == "User:admin"
+    assert made("ssl", super_users="User:eve").super_users == "User:eve"
+
+
 def test_mutual_tls() -> None:
     settings = made("mtls")
     assert settings.value_for_listener("SSL", "ssl.client.auth") == "required"
