@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from tests.compose.composed import Composed
 from tests.compose.secrets_folder import make_secrets
@@ -38,6 +38,7 @@ CLIENTS: Final[list[tuple[str, str, dict[str, Any]]]] = [
         "SASL_SSL",
         {"security.protocol": "SASL_SSL", "ssl.ca.location": "{old_ca}", **_PLAIN},
     ),
+    ("apache-acls", "SASL_PLAINTEXT", {"security.protocol": "SASL_PLAINTEXT", **_PLAIN}),
     ("apache-oauthbearer", "OAUTH", {"security.protocol": "SASL_PLAINTEXT", **_OAUTH}),
     ("confluent-listeners", "PLAINTEXT", {}),
     ("confluent-listeners", "TLS", {"security.protocol": "SSL", **_TLS}),
@@ -102,3 +103,18 @@ def test_a_client_without_a_certificate_is_refused(tmp_path: Path) -> None:
         )
         with pytest.raises(KafkaException):
             producer.list_topics(timeout=3)
+
+
+def test_a_client_without_a_right_is_refused(tmp_path: Path) -> None:
+    make_secrets(tmp_path / "secrets")
+    composed = Composed(_HERE / "apache-acls.yaml", tmp_path / "secrets")
+    with composed.running():
+        address = {"bootstrap.servers": f"localhost:{composed.ports['SASL_PLAINTEXT']}"}
+        user = {"sasl.username": "bob", "sasl.password": "bob-secret"}
+        producer = Producer({**address, "security.protocol": "SASL_PLAINTEXT", **_PLAIN, **user})
+        errors: list[object] = []
+        producer.produce("orders", value="one", on_delivery=lambda error, _: errors.append(error))
+        producer.flush(_CLIENT_S)
+    (error,) = errors
+    assert isinstance(error, KafkaError)
+    assert error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
