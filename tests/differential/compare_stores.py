@@ -153,7 +153,7 @@ def steps(folder: Path) -> list[Step]:
         Step("no store", at("garbage")),
         Step("a wrong password", at("third")),
         Step("PEM with a password", pem),
-        Step("an unknown type", {key + "type": "XXX"}),
+        Step("an unknown type", {key + "type": "CASEEXACTJKS"}),
         Step("an empty location", {key + "location": ""}),
         Step("only checked", at("second"), validate_only=True),
         Step("only checked, and bad", at("other"), validate_only=True),
