@@ -1,6 +1,7 @@
 """Walk the fields of one message: the same fields, versions and rules as its generated decoder.
 
-The decoder decides whether a message is valid; this only lists what it would read.
+The decoder decides whether a message is valid; this only lists what it would read. Tokens, keys
+and passwords are not shown.
 
 See: P-20 to P-34.
 """
@@ -20,7 +21,9 @@ from broker_lite.wire.primitives import (
     read_uvarint,
 )
 from broker_lite.wire.schema import Field
+from broker_lite.wire.secret_fields import SECRET_FIELDS, is_secret_config
 
+HIDDEN: Final = "(not shown)"
 _UUID: Final = "uuid"
 _VARINT_BYTES_MAX: Final = 5
 
@@ -48,6 +51,7 @@ class MessageWalk:
         self._layout = layout
         self._reader = reader
         self._on_records = on_records
+        self._name = ""
 
     def walk(self, prefix: str = "") -> None:
         """List all fields of the message.
@@ -114,6 +118,10 @@ class MessageWalk:
         content = reader.data[start : start + length]
         text = str(content, "utf-8", "replace")
         note = "" if text.encode() == content else "not UTF-8"
+        if field.attribute == "name":
+            self._name = text
+        if field.attribute == "value" and self._name and is_secret_config(self._name):
+            text = HIDDEN
         shown = shown_text(text, reader.budget.value_bytes_max)
         reader.add_shown(size + length, type_name, path, shown, note)
 
@@ -130,6 +138,8 @@ class MessageWalk:
         end = reader.position + length
         if field.element_type == "records":
             self._on_records(reader, path, end)
+        elif field.attribute in SECRET_FIELDS:
+            reader.add(length, "bytes", f"{path}.bytes", HIDDEN)
         else:
             reader.content(length, "bytes", f"{path}.bytes")
 

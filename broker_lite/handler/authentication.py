@@ -1,6 +1,8 @@
 """SaslHandshake (17), SaslAuthenticate (36) and ApiVersions while a client authenticates.
 
-After the exchange they are requests like others, see handler.security.sasl_requests.
+After the exchange they are requests like others, see handler.security.sasl_requests. Hooks (faults
+and the request journal) are called around these three APIs as around any other; a raw frame of the
+mechanism is a SaslAuthenticate of version 0 for them.
 
 A difference to Kafka: a request of another API between the handshake and the end of the exchange is
 not answered with 34 in its own form; the connection just closes, as it does in Kafka after that
@@ -11,15 +13,24 @@ version 0 the connection closes, because raw frames cannot come between requests
 """
 
 import logging
-from typing import NamedTuple
+import struct
+from typing import Final, NamedTuple
 
 from anyio import sleep
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
-from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.context import (
+    CloseConnection,
+    HandlerContext,
+    Hook,
+    Parts,
+    Request,
+    WireAnswer,
+)
 from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported
 from broker_lite.handler.security.sasl_requests import handle_handshake
+from broker_lite.protocol.framing import decode_header
 from broker_lite.security.sasl.exchange import (
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
@@ -35,6 +46,9 @@ from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.server")
 
+_HEADER: Final = struct.Struct(">hhih")
+_HOOKED_KEYS: Final = frozenset((API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY))
+
 
 class Answer(NamedTuple):
     """What a client gets that authenticates.
@@ -48,8 +62,79 @@ class Answer(NamedTuple):
     refusal: str = ""
 
 
+class _Refused(CloseConnection):
+    """The client is refused without an answer; the connection closes after the usual delay."""
+
+
 async def answer(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
     """Answer one request of a client that authenticates.
+
+    Raises:
+        CloseConnection: the connection closes at once.
+        DecodeError: the body cannot be decoded.
+    """
+    key = request.api_key
+    hook = context.hooks.get(key) if context.hooks and key in _HOOKED_KEYS else None
+    if hook is None:
+        return await _answer(context, exchange, request)
+    return await _answer_by_hook(hook, context, exchange, request)
+
+
+async def answer_raw(context: HandlerContext, exchange: Exchange, message: bytes) -> Answer:
+    """Answer a raw frame of the mechanism; the answer is one, too.
+
+    Raises:
+        CloseConnection: the connection closes at once.
+
+    See: X-09.
+    """
+    kind = messages.SaslAuthenticateRequest
+    body = kind.encode(kind(auth_bytes=message), 0)
+    head = _HEADER.pack(SASL_AUTHENTICATE_KEY, 0, 0, -1)
+    request = decode_header(memoryview(bytearray(head + body)), {})
+    parts, refusal = await answer(context, exchange, request)
+    if isinstance(parts, WireAnswer):
+        return Answer(parts, refusal)
+    if refusal or parts is None:
+        return Answer(None, refusal)
+    told, _ = messages.SaslAuthenticateResponse.decode(b"".join(map(bytes, parts)), 0)  # type: ignore[arg-type]
+    return Answer([bytes(told.auth_bytes)])
+
+
+async def _answer_by_hook(
+    hook: Hook, context: HandlerContext, exchange: Exchange, request: Request
+) -> Answer:
+    """Let a hook answer, with the handler or without it.
+
+    A client whose answer is an error by the hook's doing is refused as by the broker itself. One
+    that the broker refuses stays refused, whatever its answer says.
+    """
+    refusal = ""
+
+    async def handle(context: HandlerContext, request: Request) -> Parts | None:
+        nonlocal refusal
+        parts, refusal = await _answer(context, exchange, request)
+        if refusal and parts is None:
+            raise _Refused(refusal)
+        return parts
+
+    try:
+        parts = await hook(context, request, handle)
+    except _Refused as refused:
+        return Answer(None, str(refused))
+    if not refusal and request.api_key != API_VERSIONS_KEY and _tells_error(parts):
+        refusal = "refused by a fault"
+    return Answer(parts, refusal)
+
+
+def _tells_error(parts: Parts | None) -> bool:
+    """True if an answer to SaslHandshake or SaslAuthenticate begins with an error code."""
+    first = parts[0] if parts else b""
+    return isinstance(first, bytes) and any(first[:2])
+
+
+async def _answer(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
+    """Answer one request by the state of the exchange.
 
     Raises:
         CloseConnection: the connection closes at once.
@@ -64,7 +149,7 @@ async def answer(context: HandlerContext, exchange: Exchange, request: Request) 
             return await _answer_versions(context, exchange, request)
         if key == SASL_HANDSHAKE_KEY:
             return _answer_handshake(context, exchange, request)
-    elif exchange.state is State.AUTHENTICATE:
+    elif exchange.state in (State.AUTHENTICATE, State.RAW):
         if key == SASL_AUTHENTICATE_KEY:
             return _answer_token(context, exchange, request)
         return await _out_of_order(context, request)
@@ -110,7 +195,7 @@ def note(context: HandlerContext, session: Session, again: str = "") -> None:
     )
 
 
-def reply_to(exchange: Exchange, message: bytes, now_ms: int) -> Reply:
+def _reply_to(exchange: Exchange, message: bytes, now_ms: int) -> Reply:
     """Return the answer to a message of the mechanism.
 
     Raises:
@@ -153,7 +238,7 @@ def _answer_handshake(context: HandlerContext, exchange: Exchange, request: Requ
 def _answer_token(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
     _check_offered(context, request)
     token = decode(messages.SaslAuthenticateRequest, request).auth_bytes
-    reply = reply_to(exchange, bytes(token), context.clock.now_ms())
+    reply = _reply_to(exchange, bytes(token), context.clock.now_ms())
     response = messages.SaslAuthenticateResponse(
         error_code=int(reply.code),
         error_message=reply.message,

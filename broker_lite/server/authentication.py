@@ -14,17 +14,16 @@ import socket
 import struct
 from asyncio import AbstractEventLoop
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
 
-from broker_lite.errors import ErrorCode
-from broker_lite.handler.authentication import answer, note, renew, reply_to
-from broker_lite.handler.context import CloseConnection, HandlerContext
+from broker_lite.handler.authentication import answer, answer_raw, note, renew
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Wire, WireAnswer
 from broker_lite.protocol.framing import decode_header, framed
 from broker_lite.security.sasl.exchange import Authenticated, Exchange, SaslRules, State
 from broker_lite.server.limits import time_limit_s
-from broker_lite.server.tls_socket import TlsSocket, receive, send_all
+from broker_lite.server.tls_socket import TlsSocket, receive
 
 _AUTHENTICATION_S_MAX: Final = 60
 _RECEIVE_BYTES: Final = 16 * 1024
@@ -35,10 +34,33 @@ class _Gone(Exception):
     """The client has closed."""
 
 
+class Client(Wire, Protocol):
+    """The way to the client.
+
+    Attributes:
+        paused: while the node hangs, what ends that; nothing is handled or answered meanwhile.
+    """
+
+    paused: anyio.Event | None
+
+
 async def authenticate(
-    sock: socket.socket, loop: AbstractEventLoop, context: HandlerContext, rules: SaslRules
+    sock: socket.socket,
+    loop: AbstractEventLoop,
+    context: HandlerContext,
+    rules: SaslRules,
+    client: Client,
 ) -> bool:
     """Let a client authenticate, and note in the context who it is.
+
+    A node that hangs does not even close: the time limit counts once it goes on.
+
+    Args:
+        sock: of the client, to receive from.
+        loop: the running loop.
+        context: of the connection.
+        rules: of the listener.
+        client: to send to.
 
     Returns:
         False if the client has gone, or took too long.
@@ -53,9 +75,11 @@ async def authenticate(
     with anyio.move_on_after(time_limit_s(context.settings, _AUTHENTICATION_S_MAX)):
         try:
             while exchange.session is None:
-                await _take_frame(sock, loop, context, rules, exchange)
+                await _take_frame(sock, loop, context, rules, exchange, client)
         except _Gone:
             return False
+    if client.paused is not None:
+        await client.paused.wait()
     session = exchange.session
     if session is None:
         return False
@@ -71,29 +95,39 @@ async def _take_frame(
     context: HandlerContext,
     rules: SaslRules,
     exchange: Exchange,
+    client: Client,
 ) -> None:
     """Receive one frame and answer it.
 
     Rule: X-04 (the answer of a refusal waits, too), X-09.
     """
     frame = await _receive_frame(sock, loop, rules)
+    if client.paused is not None:
+        await client.paused.wait()
     if exchange.state is State.RAW:
-        reply = reply_to(exchange, bytes(frame), context.clock.now_ms())
-        refusal = "" if reply.code is ErrorCode.NONE else "failed authentication"
-        data = b"" if refusal else _SIZE.pack(len(reply.token)) + reply.token
+        parts, refusal = await answer_raw(context, exchange, bytes(frame))
+        data = _joined(parts)
+        data = b"" if parts is None else _SIZE.pack(len(data)) + data
     else:
         flexible_from = {key: api.flexible_from for key, api in context.apis.items()}
         request = decode_header(memoryview(frame), flexible_from)
         parts, refusal = await answer(context, exchange, request)
-        data = b"" if parts is None else b"".join(map(bytes, framed(request, parts)))  # type: ignore[arg-type]
+        data = b"" if parts is None else _joined(framed(request, parts))
     if refusal:
         await anyio.sleep(rules.refusal_delay_ms / 1000)
-    if data:
-        await (
-            send_all(sock, data) if isinstance(sock, TlsSocket) else loop.sock_sendall(sock, data)
-        )
+    if client.paused is not None:
+        await client.paused.wait()
+    if isinstance(parts, WireAnswer):
+        await parts.leave(client)
+    elif data:
+        await client.send(data)
     if refusal:
         raise CloseConnection(refusal)
+
+
+def _joined(parts: Parts | None) -> bytes:
+    """Return an answer's bytes; while a client authenticates, it has no parts of files."""
+    return b"".join(part for part in parts or () if isinstance(part, bytes))
 
 
 async def _receive_frame(

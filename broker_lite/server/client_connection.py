@@ -277,7 +277,7 @@ class ClientConnection:
         try:
             if self.paused is not None:
                 await self.paused.wait()
-            return await authenticate(self._sock, self._loop, self._context, rules)
+            return await authenticate(self._sock, self._loop, self._context, rules, self)
         finally:
             self._authenticating = False
 
@@ -293,7 +293,7 @@ class ClientConnection:
         parts, refusal = answered
         if not refusal:
             return parts
-        if parts is not None:
+        if parts is not None and (type(parts) is list or not await self._has_left(parts)):
             outgoing = self._send(request, parts, more=False)
             if outgoing is not None:
                 await self._send_rest(outgoing)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from broker_lite.errors import ErrorCode, Why
 from broker_lite.handler.context import HandlerContext, RefusedPartitions, Request
 from broker_lite.testbench.errors import ControlError
+from broker_lite.wire.secret_fields import SECRET_KEYS, without_secrets
 
 KEPT_MAX: Final = 100
 BYTES_MAX: Final = 16 * 1024 * 1024
@@ -31,7 +32,8 @@ class Refusal(NamedTuple):
         error: the first error.
         why: the first broken rule, with what was found.
         partitions: the refused ones of a Produce.
-        frame: the request as it came, with its size in front; cut if it was very long.
+        frame: the request as it came, with its size in front; cut if it was very long, and with its
+            secrets blotted out.
     """
 
     id: str
@@ -71,6 +73,10 @@ class Refusals:
         if last is not None and (last.connection_id, last.correlation_id) == place:
             return last.id  # another partition of the same request
         size = len(request.body).to_bytes(_SIZE_BYTES, "big")
+        frame = bytes(request.body[: BYTES_MAX // _SHARE_MAX])
+        if request.api_key in SECRET_KEYS:
+            whole = bytes(request.body)
+            frame = without_secrets(request.api_key, request.api_version, whole, request.position)
         refusal = Refusal(
             id=f"x{next(self._numbers)}",
             at_ms=time.time_ns() // 1_000_000,
@@ -83,7 +89,7 @@ class Refusals:
             error=error,
             why=why,
             partitions=partitions,
-            frame=size + bytes(request.body[: BYTES_MAX // _SHARE_MAX]),
+            frame=size + frame[: BYTES_MAX // _SHARE_MAX],
         )
         self._kept.append(refusal)
         self._bytes += len(refusal.frame)

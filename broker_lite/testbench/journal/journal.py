@@ -1,7 +1,8 @@
 """The journal: takes a note of each request and its answer, and keeps the newest ones.
 
 The notes of a request are taken when it arrives, as the client sent it, because the broker stamps
-produced batches where they are. They are completed when its answer is made.
+produced batches where they are. They are completed when its answer is made. Tokens, keys and
+passwords are blotted out in them.
 """
 
 from asyncio import CancelledError
@@ -42,6 +43,7 @@ from broker_lite.testbench.journal.recording import KEEP_MAX, Peer, Recording
 from broker_lite.testbench.journal.topic_names import TopicNames
 from broker_lite.testbench.selectors import api_keys
 from broker_lite.wire.schema import catalog_by_api
+from broker_lite.wire.secret_fields import SECRET_KEYS, without_secrets
 
 Watcher = Callable[[Entry], object]
 
@@ -52,7 +54,7 @@ _FILE_SHARE_MAX: Final = 8
 _FETCH: Final = 1
 _DELETE_TOPICS: Final = 20
 _API_VERSIONS: Final = 18
-_SPECIAL: Final = frozenset((_FETCH, _DELETE_TOPICS))
+_SPECIAL: Final = frozenset((_FETCH, _DELETE_TOPICS)) | SECRET_KEYS
 PEERS_MAX: Final = 10_000
 """So many connections are remembered; then all are met anew."""
 
@@ -257,7 +259,12 @@ class Journal:
             raise
         if api_key == _API_VERSIONS:  # its handler has taken down what the client is
             entry.peer = self._meet(context, client_id)
-        if parts is not None and len(parts) == 1 and type(answer := parts[0]) is bytes:
+        if (
+            parts is not None
+            and len(parts) == 1
+            and type(answer := parts[0]) is bytes
+            and api_key not in SECRET_KEYS
+        ):
             entry.body_bytes = size_bytes = len(answer)
             entry.body = answer if size_bytes <= self._copied else answer[: self._copied]
             self._end(entry, ANSWERED)
@@ -285,7 +292,12 @@ class Journal:
 
     def _begin_unusual(self, entry: Entry, context: HandlerContext, request: Request) -> None:
         """Note what is not noted of every request."""
-        if entry.frame_bytes > self._copied:
+        if entry.api_key in SECRET_KEYS:
+            blotted = without_secrets(
+                entry.api_key, entry.api_version, bytes(request.body), entry.position
+            )
+            entry.frame = blotted[: self._copied]
+        elif entry.frame_bytes > self._copied:
             entry.frame, entry.skeleton = keep_long_request(request, self._copied)
         if entry.api_key == _FETCH:
             entry.session = session_of(context, request)
@@ -317,6 +329,11 @@ class Journal:
         else:
             kept = keep_answer(parts, self._copied, self._read_from_files)
             entry.body_bytes, entry.body, entry.gaps = kept
+            if entry.api_key in SECRET_KEYS:
+                whole = keep_answer(parts, kept.size_bytes, 0).body
+                version = entry.api_version
+                blotted = without_secrets(entry.api_key, version, whole, is_answer=True)
+                entry.body = blotted[: self._copied]
             self._end(entry, ANSWERED)
 
     def _drop_oldest(self) -> None:

@@ -2,7 +2,7 @@
 
 Bytes are texts where they are readable UTF-8, else 0x and hex digits. Ids are as Kafka prints them.
 Beside each error code stands its name. Records are told by what their batches say of themselves.
-What SASL exchanges is left out, because it may be a password; the bytes of an entry have it.
+What SASL exchanges is left out, because it may be a password; the bytes of an entry have asterisks.
 """
 
 import base64
@@ -18,12 +18,12 @@ from broker_lite.testbench.journal.entry_facts import (
 )
 from broker_lite.testbench.journal.plans import Plan
 from broker_lite.wire.schema import Field
+from broker_lite.wire.secret_fields import SECRET_FIELDS
 from broker_lite.wire.structs import Struct
 
 BYTES_MAX: Final = 4096
 """So many bytes of a value are shown."""
 _UUID_BYTES: Final = 16
-_SECRETS: Final = frozenset(("auth_bytes", "salted_password", "hmac"))
 
 
 def request_json(facts: EntryFacts) -> dict[str, Json] | None:
@@ -88,7 +88,7 @@ def _field(value: object, field: Field, of: Plan) -> Json:
         return dict(summaries(value))
     if isinstance(value, bytes | memoryview):
         data = bytes(value)
-        if field.attribute in _SECRETS:
+        if field.attribute in SECRET_FIELDS:
             return f"({len(data)} bytes, not shown)"
         return uuid_json(data) if field.element_type == "uuid" else bytes_json(data)
     if value is None or isinstance(value, bool | int | float | str):
