@@ -151,7 +151,7 @@ async def _answer(context: HandlerContext, exchange: Exchange, request: Request)
             return _answer_handshake(context, exchange, request)
     elif exchange.state in (State.AUTHENTICATE, State.RAW):
         if key == SASL_AUTHENTICATE_KEY:
-            return _answer_token(context, exchange, request)
+            return await _answer_token(context, exchange, request)
         return await _out_of_order(context, request)
     return Answer(None, f"a request of API {key} during SASL handshake")
 
@@ -235,9 +235,10 @@ def _answer_handshake(context: HandlerContext, exchange: Exchange, request: Requ
     return Answer(parts, "" if is_offered else f"unsupported SASL mechanism {mechanism[:40]!r}")
 
 
-def _answer_token(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
+async def _answer_token(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
     _check_offered(context, request)
     token = decode(messages.SaslAuthenticateRequest, request).auth_bytes
+    await exchange.ready()
     reply = _reply_to(exchange, bytes(token), context.clock.now_ms())
     response = messages.SaslAuthenticateResponse(
         error_code=int(reply.code),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from broker_lite.security.acls.authorizer import Authorizer
     from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.security.sasl.scram import Credential
+    from broker_lite.security.sasl.token_rules import KeyPlace, KeySource
     from broker_lite.server.connection_rates import ConnectionRates
     from broker_lite.server.key_stores import KeyStores
 
@@ -78,6 +79,7 @@ class NodeMaker:
         cluster.watchers.quotas_changed = self._quotas_changed
         # A store is read once: a node that comes back must not keep the others waiting.
         self._key_stores = self._read_key_stores()
+        self._key_sources: dict[KeyPlace, KeySource] = {}
         self.find_listener: FindListener = lambda _node_id, _name: None
 
     def make(self, node_id: int, listeners: Listeners) -> Node:
@@ -212,7 +214,22 @@ class NodeMaker:
         def find(user: str, mechanism: int) -> "Credential | None":
             return cluster.scram_credentials.get((user, mechanism))
 
-        return {name: sasl_rules(settings, name, find, os.urandom) for name in names}
+        return {
+            name: sasl_rules(settings, name, find, os.urandom, self._open_keys) for name in names
+        }
+
+    def _open_keys(self, place: "KeyPlace") -> "KeySource":
+        """Return the source of keys of signed tokens; nodes and listeners share it.
+
+        Raises:
+            SettingsError: there will be none.
+        """
+        from broker_lite.server.key_sources import open_keys  # few brokers need it
+
+        source = self._key_sources.get(place)
+        if source is None:
+            source = self._key_sources[place] = open_keys(place)
+        return source
 
     def _authorizer(self, settings: Settings) -> "Authorizer | None":
         """Return what decides about the rights of a node's clients; None for no such thing.

@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from broker_lite.errors import SettingsError
+from broker_lite.security.sasl.exchange import SaslRules
 from broker_lite.security.sasl.listener_rules import sasl_rules
-from broker_lite.settings import load_settings
+from broker_lite.server.key_sources import open_keys
+from broker_lite.settings import Settings, load_settings
 from broker_lite.testing import Broker
 from tests.differential.compare_sasl import (
     PREFIX,
@@ -231,6 +233,10 @@ def test_x65_a_client_that_is_never_done(
         assert 0.5 < time.monotonic() - began < 5
 
 
+def rules_of(settings: Settings) -> SaslRules:
+    return sasl_rules(settings, "SASL", lambda _u, _m: None, lambda n: bytes(n), open_keys)
+
+
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
@@ -257,7 +263,7 @@ def test_what_cannot_be_served(settings: dict[str, str], text: str) -> None:
     }
     loaded = load_settings(overrides={**listener, **settings})
     with pytest.raises(SettingsError, match=text) as caught:
-        sasl_rules(loaded, "SASL", lambda _user, _mechanism: None, lambda count: bytes(count))
+        rules_of(loaded)
     assert "hidden" not in str(caught.value)
 
 
@@ -270,7 +276,7 @@ def test_a_jaas_file_of_kafka_opts(tmp_path: Path) -> None:
         "KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN",
         "KAFKA_LISTENER_NAME_SASL_PLAIN_CONNECTIONS_MAX_REAUTH_MS": "70",
     }
-    rules = sasl_rules(load_settings(env=env), "SASL", lambda _u, _m: None, lambda n: bytes(n))
+    rules = rules_of(load_settings(env=env))
     assert rules.makers["PLAIN"]().take(b"\0eve\0e", 0).name == "eve"
     assert rules.session_ms_max == {"PLAIN": 70}
 

@@ -89,6 +89,7 @@ class ReferenceKafka:
         is_short_lived: bool = False,
         version: str = KAFKA_VERSION,
         more_listeners: str = "",
+        java_options: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         self.version = version
@@ -99,6 +100,7 @@ class ReferenceKafka:
         self.log_dir = folder / "log"
         self._heap = heap
         self._more_listeners = more_listeners
+        self._java_options = list(java_options)
         self._settings = dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -129,7 +131,7 @@ class ReferenceKafka:
         command = java_command("kafka.Kafka", [str(properties)], self._heap, self.version)
         # what would make it faster later costs a start that is over before it pays
         options = _SHORT_LIVED if self._is_short_lived else [f"-Xms{self._heap}", "-XX:+UseG1GC"]
-        command[1:1] = options
+        command[1:1] = [*options, *self._java_options]
         with output.open("wb") as sink:
             self._process = subprocess.Popen(
                 command, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True

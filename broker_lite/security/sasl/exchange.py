@@ -6,8 +6,9 @@ authenticated may do so again on the same connection (KIP-368); any other reques
 that is done.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.errors import ErrorCode
@@ -28,12 +29,14 @@ class SaslRules(NamedTuple):
         session_ms_max: how long a session may be, by mechanism; 0 for no limit.
         message_bytes_max: the largest frame before the end of the exchange.
         refusal_delay_ms: how long a refused client waits for its answer and the close.
+        ready: what has to be awaited before a message of a mechanism is taken, by its name.
     """
 
     makers: Mapping[str, Callable[[], Mechanism]]
     session_ms_max: Mapping[str, int]
     message_bytes_max: int
     refusal_delay_ms: int
+    ready: Mapping[str, Callable[[], Awaitable[None]]] = MappingProxyType({})
 
 
 class State(Enum):
@@ -94,6 +97,12 @@ class Exchange:
         """The names of the mechanisms."""
         return list(self._rules.makers)
 
+    async def ready(self) -> None:
+        """Wait for what the mechanism needs to take a message; mostly there is nothing."""
+        ready = self._rules.ready.get(self._name)
+        if ready is not None:
+            await ready()
+
     def versions_told(self) -> None:
         """Note that an ApiVersions request was answered without an error.
 
@@ -146,7 +155,8 @@ class Exchange:
                 f"mechanism {self._name}",
             )
         lifetime_ms = _lifetime_ms(self._rules.session_ms_max[self._name], step.expires_ms, now_ms)
-        expires_ms = now_ms + lifetime_ms if lifetime_ms else None
+        has_end = lifetime_ms or step.expires_ms is not None
+        expires_ms = now_ms + lifetime_ms if has_end else None
         self.session = Session(self._name, principal, expires_ms)
         return Reply(token=step.answer, lifetime_ms=lifetime_ms)
 
@@ -219,7 +229,7 @@ class Authenticated:
             self._began_ms = now_ms
             self.exchange = Exchange(self._rules, self.session)
             return True
-        if now_ms > self.session.expires_ms:
+        if now_ms >= self.session.expires_ms:
             raise SessionOver(f"the session of {self.session.principal} has ended")
         return False
 

@@ -8,7 +8,7 @@ refused at the start, as in Kafka.
 """
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,10 +17,11 @@ from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.exchange import SaslRules
 from broker_lite.security.sasl.jaas import JaasError, LoginModule, parse_file, parse_module
 from broker_lite.security.sasl.mechanism import Mechanism
-from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules
+from broker_lite.security.sasl.oauthbearer import OAuthBearer
 from broker_lite.security.sasl.plain import Plain
 from broker_lite.security.sasl.scram import Credential, Scram
 from broker_lite.security.sasl.scram_mechanisms import SCRAM_MECHANISMS
+from broker_lite.security.sasl.token_rules import OpenKeys, token_check
 from broker_lite.settings import InvalidValue, Settings
 
 FindUser = Callable[[str, int], Credential | None]
@@ -32,12 +33,16 @@ _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _OAUTHBEARER_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _NONCE_BYTES: Final = 24
 _USER: Final = "user_"
-_TOKEN: Final = "unsecuredValidator"  # noqa: S105 - the beginning of the names of options
-_SERVED: Final = ("PLAIN", *SCRAM_MECHANISMS, "OAUTHBEARER")
+_OAUTHBEARER: Final = "OAUTHBEARER"
+_SERVED: Final = ("PLAIN", *SCRAM_MECHANISMS, _OAUTHBEARER)
 
 
 def sasl_rules(
-    settings: Settings, listener: str, find: FindUser, random_bytes: Callable[[int], bytes]
+    settings: Settings,
+    listener: str,
+    find: FindUser,
+    random_bytes: Callable[[int], bytes],
+    open_keys: OpenKeys,
 ) -> SaslRules:
     """Return how clients of a listener authenticate.
 
@@ -46,6 +51,7 @@ def sasl_rules(
         listener: its name, in upper case.
         find: asked at each authentication, so that users may come and go (X-24).
         random_bytes: returns so many bytes for nonces.
+        open_keys: opens the source of the keys of signed tokens.
 
     Raises:
         SettingsError: a mechanism is not served, or has no users' module; one line for a person.
@@ -54,19 +60,24 @@ def sasl_rules(
     See: X-03, X-04, X-32.
     """
     try:
-        return _sasl_rules(settings, listener, find, random_bytes)
+        return _sasl_rules(settings, listener, find, random_bytes, open_keys)
     except InvalidValue as error:
         raise SettingsError(f"listener {listener}: {error}") from error
 
 
 def _sasl_rules(
-    settings: Settings, listener: str, find: FindUser, random_bytes: Callable[[int], bytes]
+    settings: Settings,
+    listener: str,
+    find: FindUser,
+    random_bytes: Callable[[int], bytes],
+    open_keys: OpenKeys,
 ) -> SaslRules:
     mechanisms = settings.value_for_listener(listener, "sasl.enabled.mechanisms")
     assert isinstance(mechanisms, tuple)
     if not mechanisms:
         raise SettingsError(f"listener {listener}: sasl.enabled.mechanisms has no mechanism")
     makers: dict[str, Callable[[], Mechanism]] = {}
+    ready: dict[str, Callable[[], Awaitable[None]]] = {}
     session_ms_max = {}
     for mechanism in mechanisms:
         if mechanism not in _SERVED:
@@ -75,7 +86,14 @@ def _sasl_rules(
                 f"{', '.join(_SERVED)} (sasl.enabled.mechanisms)"
             )
         modules = _modules(settings, listener, mechanism)
-        makers[mechanism] = _maker(mechanism, modules, find, random_bytes)
+        if mechanism == _OAUTHBEARER:
+            options = _options(modules, _OAUTHBEARER_MODULE)
+            tokens = token_check(settings, listener, options, open_keys)
+            makers[mechanism] = partial(OAuthBearer, tokens.check)
+            if tokens.ready is not None:
+                ready[mechanism] = tokens.ready
+        else:
+            makers[mechanism] = _maker(mechanism, modules, find, random_bytes)
         reauth_ms = settings.value_for_listener(listener, "connections.max.reauth.ms", mechanism)
         assert isinstance(reauth_ms, int)
         session_ms_max[mechanism] = reauth_ms
@@ -86,6 +104,7 @@ def _sasl_rules(
         session_ms_max,
         message_bytes_max,
         settings.connection_failed_authentication_delay_ms,
+        ready,
     )
 
 
@@ -131,8 +150,6 @@ def _maker(
                 if name.startswith(_USER)
             },
         )
-    if mechanism == "OAUTHBEARER":
-        return partial(OAuthBearer, _token_rules(_options(modules, _OAUTHBEARER_MODULE)))
     number = SCRAM_MECHANISMS[mechanism]
 
     def make_nonce() -> str:
@@ -144,15 +161,3 @@ def _maker(
 def _options(modules: Sequence[LoginModule], name: str) -> Mapping[str, str]:
     """Return the options of a module of this class; empty if there is none."""
     return next((module.options for module in modules if module.name == name), {})
-
-
-def _token_rules(options: Mapping[str, str]) -> TokenRules:
-    skew = options.get(f"{_TOKEN}AllowableClockSkewMs", "0")
-    if not (skew.isascii() and skew.isdigit() and len(skew) < 10):
-        raise SettingsError(f"{_TOKEN}AllowableClockSkewMs is not a number of milliseconds")
-    return TokenRules(
-        name_claim=options.get(f"{_TOKEN}PrincipalClaimName") or "sub",
-        scope_claim=options.get(f"{_TOKEN}ScopeClaimName") or "scope",
-        required_scope=tuple(options.get(f"{_TOKEN}RequiredScope", "").split()),
-        skew_ms=int(skew),
-    )

@@ -1,14 +1,13 @@
-"""The mechanism OAUTHBEARER (RFC 7628) with unsecured tokens: JSON that nobody has signed.
+"""The mechanism OAUTHBEARER (RFC 7628), and unsecured tokens: JSON that nobody has signed.
 
-Such tokens are for tests: a client writes into them whatever name it likes. Kafka accepts them
-unless it is given another validator.
-
-Not done: signed tokens, whose keys come from sasl.oauthbearer.jwks.endpoint.url.
+Unsecured tokens are for tests: a client writes into them whatever name it likes. Kafka accepts them
+unless it is given another validator, such as that of security.sasl.signed_tokens.
 """
 
 import base64
 import json
 import re
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from broker_lite.security.sasl.mechanism import (
@@ -45,7 +44,7 @@ class TokenRules(NamedTuple):
     skew_ms: int = 0
 
 
-class _BadToken(Exception):
+class BadToken(Exception):
     """The token is not accepted; the text is the status for the client."""
 
     def __init__(self, status: str = "invalid_token", scope: str | None = None) -> None:
@@ -53,12 +52,21 @@ class _BadToken(Exception):
         self.scope = scope
 
 
+CheckToken = Callable[[str, int], tuple[str, int]]
+"""Returns the name of the user and when the token expires, for a token and the time in milliseconds
+since the epoch; raises BadToken or Unanswered."""
+
+
 class OAuthBearer:
     """One authentication by OAUTHBEARER."""
 
-    def __init__(self, rules: TokenRules) -> None:
-        """Start without a message."""
-        self._rules = rules
+    def __init__(self, check: CheckToken) -> None:
+        """Start without a message.
+
+        Args:
+            check: of tokens.
+        """
+        self._check = check
         self._error: str | None = None
 
     def take(self, message: bytes, now_ms: int) -> Step:
@@ -71,8 +79,8 @@ class OAuthBearer:
         self._error = None
         token, wanted = _token_of(message)
         try:
-            name, expires_ms = _check(token, self._rules, now_ms)
-        except _BadToken as bad:
+            name, expires_ms = self._check(token, now_ms)
+        except BadToken as bad:
             scope = "" if bad.scope is None else f', "scope":"{bad.scope}"'
             self._error = f'{{"status":"{bad}"{scope}}}'
             return Step(self._error.encode())
@@ -98,29 +106,32 @@ def _token_of(message: bytes) -> tuple[str, str]:
     return bearer["token"], found["wanted"] or ""
 
 
-def _check(token: str, rules: TokenRules, now_ms: int) -> tuple[str, int]:
-    """Return the user's name and when the token expires.
+def check_unsecured(rules: TokenRules, token: str, now_ms: int) -> tuple[str, int]:
+    """Return the user's name and when an unsecured token expires.
+
+    Raises:
+        BadToken: it is not accepted.
 
     Rule: X-28 (OAuthBearerUnsecuredValidatorCallbackHandler, OAuthBearerUnsecuredJws).
     """
     parts = token.split(".")
     if len(parts) != 3 or parts[2]:
-        raise _BadToken
+        raise BadToken
     header, claims = _json(parts[0]), _json(parts[1])
     name = claims.get(rules.name_claim)
     if header.get("alg") != "none" or not isinstance(name, str) or not name.strip():
-        raise _BadToken
+        raise BadToken
     expires_ms = _time_ms(claims.get("exp"))
     if expires_ms is None or now_ms - rules.skew_ms >= expires_ms:
-        raise _BadToken
+        raise BadToken
     if "iat" in claims:
         issued_ms = _time_ms(claims["iat"])
         if issued_ms is None or not issued_ms <= now_ms + rules.skew_ms or issued_ms >= expires_ms:
-            raise _BadToken
+            raise BadToken
     scope = claims.get(rules.scope_claim)
     has = scope.split() if isinstance(scope, str) else scope
     if not set(rules.required_scope) <= set(_texts(has)):
-        raise _BadToken("insufficient_scope", f"[{', '.join(rules.required_scope)}]")
+        raise BadToken("insufficient_scope", f"[{', '.join(rules.required_scope)}]")
     return name, expires_ms
 
 
@@ -137,12 +148,12 @@ def _time_ms(seconds: object) -> int | None:
 
 def _json(part: str) -> dict[str, Any]:
     if not _BASE64URL.fullmatch(part):
-        raise _BadToken
+        raise BadToken
     try:
         decoded = base64.urlsafe_b64decode(part.rstrip("=") + "=" * (-len(part.rstrip("=")) % 4))
         value = json.loads(decoded)
     except (ValueError, RecursionError):
-        raise _BadToken from None
+        raise BadToken from None
     if not isinstance(value, dict):
-        raise _BadToken
+        raise BadToken
     return value

@@ -18,6 +18,7 @@ from broker_lite.settings.declared.security_settings import (
     TLS_SETTINGS,
 )
 from broker_lite.settings.declared.seed_settings import SEED_SETTINGS
+from broker_lite.settings.declared.token_settings import TOKEN_SETTINGS
 from broker_lite.settings.declared.topic_settings import TOPIC_SETTINGS as _TOPIC
 from broker_lite.settings.setting import Scope, Setting
 
@@ -31,6 +32,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             COORDINATOR_SETTINGS,
             SEED_SETTINGS,
             SASL_SETTINGS,
+            TOKEN_SETTINGS,
             TLS_SETTINGS,
             AUTHORIZER_SETTINGS,
             QUOTA_SETTINGS,

@@ -5,6 +5,7 @@ Most are read when the broker starts. Key stores and trust stores can change whi
 
 from typing import Final
 
+from broker_lite.settings.declared.token_settings import TOKEN_SETTINGS
 from broker_lite.settings.setting import ConfigType, Setting
 from broker_lite.settings.values import Between, OneOf
 
@@ -238,6 +239,7 @@ AUTHORIZER_SETTINGS: Final = (
 OF_LISTENERS: Final = frozenset(
     {
         *(setting.name for setting in TLS_SETTINGS),
+        *(setting.name for setting in TOKEN_SETTINGS),
         "connections.max.reauth.ms",
         "sasl.enabled.mechanisms",
         "sasl.jaas.config",

@@ -85,9 +85,9 @@ def test_x12_x33_x34_when_a_session_is_renewed() -> None:
     assert not authenticated(None).renews(HANDSHAKE, NOW)
     one = authenticated(NOW)
     assert one.refusal_delay_ms == 100
-    assert not one.renews(METADATA, NOW)
+    assert not one.renews(METADATA, NOW - 1)
     with pytest.raises(SessionOver, match="User:a"):
-        one.renews(METADATA, NOW + 1)
+        one.renews(METADATA, NOW)
     assert one.renews(HANDSHAKE, NOW + 1)
     assert one.renews(METADATA, NOW + 1)  # it belongs to the exchange, which refuses it
     assert one.exchange is not None

@@ -2,15 +2,20 @@
 
 import base64
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from broker_lite.security.sasl.mechanism import InvalidCredentials, Refused, Unanswered
-from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules
+from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules, check_unsecured
 
 NOW_MS = 1_700_000_000_000
 NOW = NOW_MS // 1000
+
+
+def unsecured(rules: TokenRules | None = None) -> OAuthBearer:
+    return OAuthBearer(partial(check_unsecured, rules or TokenRules()))
 
 
 def part(value: object) -> str:
@@ -24,10 +29,10 @@ def message(tail: str = "", header: Any = None, wanted: str = "", **claims: Any)
 
 
 def test_x26_x30_success_and_when_the_token_expires() -> None:
-    step = OAuthBearer(TokenRules()).take(message(wanted="a=alice"), NOW_MS)
+    step = unsecured().take(message(wanted="a=alice"), NOW_MS)
     assert step == (b"", "alice", NOW_MS + 10_000)
     with pytest.raises(Refused, match=r"id \(bob\) that is .* principal name \(alice\)"):
-        OAuthBearer(TokenRules()).take(message(wanted="a=bob"), NOW_MS)
+        unsecured().take(message(wanted="a=bob"), NOW_MS)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +53,7 @@ def test_x26_x30_success_and_when_the_token_expires() -> None:
     ],
 )
 def test_x27_x28_tokens_that_are_refused(claims: dict[str, Any]) -> None:
-    exchange = OAuthBearer(TokenRules())
+    exchange = unsecured()
     assert exchange.take(message(**claims), NOW_MS).answer == b'{"status":"invalid_token"}'
     with pytest.raises(Refused, match="invalid_token"):
         exchange.take(b"\x01", NOW_MS)
@@ -58,25 +63,25 @@ def test_x27_x28_tokens_that_are_refused(claims: dict[str, Any]) -> None:
 def test_x28_what_is_no_token(token: str) -> None:
     asked = f"n,,\x01auth=Bearer {token}\x01\x01".encode()
     try:
-        assert b"invalid_token" in OAuthBearer(TokenRules()).take(asked, NOW_MS).answer
+        assert b"invalid_token" in unsecured().take(asked, NOW_MS).answer
     except InvalidCredentials:
         assert token == "%.b."
 
 
 def test_x28_scope_and_skew() -> None:
     rules = TokenRules(required_scope=("read", "write"), skew_ms=1000)
-    assert OAuthBearer(rules).take(message(scope="write read"), NOW_MS).name == "alice"
-    assert OAuthBearer(rules).take(message(scope=["read", "write"], exp=NOW), NOW_MS).name
-    refused = OAuthBearer(rules).take(message(scope="read"), NOW_MS).answer
+    assert unsecured(rules).take(message(scope="write read"), NOW_MS).name == "alice"
+    assert unsecured(rules).take(message(scope=["read", "write"], exp=NOW), NOW_MS).name
+    refused = unsecured(rules).take(message(scope="read"), NOW_MS).answer
     assert refused == b'{"status":"insufficient_scope", "scope":"[read, write]"}'
 
 
 @pytest.mark.parametrize("asked", [b"", b"\x01", b"n,,\x01\x01", b"n,,\x01auth=Bearer\x01\x01"])
 def test_x25_what_is_no_message(asked: bytes) -> None:
     with pytest.raises(InvalidCredentials):
-        OAuthBearer(TokenRules()).take(asked, NOW_MS)
+        unsecured().take(asked, NOW_MS)
 
 
 def test_x25_another_scheme() -> None:
     with pytest.raises(Unanswered):
-        OAuthBearer(TokenRules()).take(b"n,,\x01auth=Basic abc\x01\x01", NOW_MS)
+        unsecured().take(b"n,,\x01auth=Basic abc\x01\x01", NOW_MS)

@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.settings import load_settings
+from broker_lite.settings import SETTINGS, ConfigType, load_settings
 from broker_lite.settings.declared.security_settings import (
     OF_LISTENERS,
     SASL_SETTINGS,
@@ -22,19 +22,26 @@ def test_secrets_are_not_shown() -> None:
     assert {each.name for each in (*SASL_SETTINGS, *TLS_SETTINGS) if each.is_sensitive} == SECRETS
 
 
-LISTS = {"ssl.cipher.suites", "ssl.enabled.protocols", "sasl.enabled.mechanisms"}
-TEXTS = {"ssl.client.auth": "required"}
-BOOLEANS = {"ssl.allow.dn.changes", "ssl.allow.san.changes"}
-NUMBERS = {"connections.max.reauth.ms", "sasl.server.max.receive.size"}
+NUMBERS = {
+    name
+    for name in OF_LISTENERS
+    if SETTINGS[name].kind in (ConfigType.INT, ConfigType.LONG, ConfigType.SHORT)
+}
+WORDS = {
+    "ssl.client.auth": "required",
+    "sasl.oauthbearer.assertion.algorithm": "ES256",
+    "sasl.oauthbearer.assertion.claim.jti.include": "true",
+    "ssl.allow.dn.changes": "true",
+    "ssl.allow.san.changes": "true",
+}
 
 
 @pytest.mark.parametrize("name", sorted(OF_LISTENERS))
 def test_a_listener_has_its_own(name: str) -> None:
-    text = "7" if name in NUMBERS else "true" if name in BOOLEANS else TEXTS.get(name, "own")
+    text = "7" if name in NUMBERS else WORDS.get(name, "own")
     settings = load_settings(overrides={f"listener.name.client.{name}": text})
     own = settings.value_for_listener("CLIENT", name)
-    parsed = 7 if name in NUMBERS else True if name in BOOLEANS else text
-    assert own == ((text,) if name in LISTS else parsed)
+    assert own == SETTINGS[name].parse(text)
     assert settings.value_for_listener("OTHER", name) == settings.value(name) != own
     changed = settings.with_dynamic({f"listener.name.other.{name}": text})
     assert changed.value_for_listener("OTHER", name) == own

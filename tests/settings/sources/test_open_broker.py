@@ -11,7 +11,7 @@ from broker_lite.settings import load_settings
 @pytest.mark.parametrize(
     "line",
     [
-        "sasl.oauthbearer.jwks.endpoint.url=https://keys",
+        "sasl.oauthbearer.jwt.validator.class=com.acme.Validator",
         "ssl.provider=BC",
         "ssl.engine.factory.class=com.acme.Engine",
         "delegation.token.secret.key=abc",
