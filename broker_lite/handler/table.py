@@ -83,6 +83,16 @@ APIS: Final[Mapping[int, Api]] = {
     35: Api("DescribeLogDirs", 0, 5, 2, _later("cluster.describe_log_dirs")),
     36: Api("SaslAuthenticate", 0, 2, 2, _later("security.sasl_requests", "handle_authenticate")),
     37: Api("CreatePartitions", 0, 3, 2, _later("topics.create_partitions")),
+    38: Api(
+        "CreateDelegationToken", 1, 3, 2, _later("security.delegation_tokens", "handle_create")
+    ),
+    39: Api("RenewDelegationToken", 1, 2, 2, _later("security.delegation_tokens", "handle_renew")),
+    40: Api(
+        "ExpireDelegationToken", 1, 2, 2, _later("security.delegation_tokens", "handle_expire")
+    ),
+    41: Api(
+        "DescribeDelegationToken", 1, 3, 2, _later("security.delegation_tokens", "handle_describe")
+    ),
     42: Api("DeleteGroups", 0, 3, 2, _later("groups.admin", "handle_delete")),
     43: Api("ElectLeaders", 0, 2, 2, _later("cluster.elect_leaders")),
     44: Api(

@@ -17,6 +17,22 @@ class Principal(NamedTuple):
     def __str__(self) -> str:  # type: ignore[explicit-override]
         return f"{self.kind}:{self.name}"
 
+    @property
+    def is_by_token(self) -> bool:
+        """True if the client logged in with a delegation token."""
+        return False
+
+
+class TokenPrincipal(Principal):
+    """The owner of a delegation token, with which a client logged in; equal to the owner itself."""
+
+    __slots__ = ()
+
+    @property
+    def is_by_token(self) -> bool:  # type: ignore[explicit-override]
+        """True."""
+        return True
+
 
 ANONYMOUS: Final = Principal(USER, "ANONYMOUS")
 """Everybody who did not say who it is: on a plain listener, or on a TLS one without a certificate.

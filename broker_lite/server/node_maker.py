@@ -207,16 +207,25 @@ class NodeMaker:
         if not names:
             return {}
         # A start without SASL would take 4 ms longer.
-        from broker_lite.security.sasl.listener_rules import sasl_rules
+        from broker_lite.security.sasl.listener_rules import Sources, sasl_rules
+        from broker_lite.security.sasl.scram import TokenCredential
 
         cluster = self._cluster
 
         def find(user: str, mechanism: int) -> "Credential | None":
             return cluster.scram_credentials.get((user, mechanism))
 
-        return {
-            name: sasl_rules(settings, name, find, os.urandom, self._open_keys) for name in names
-        }
+        def find_token(token_id: str, mechanism: str) -> TokenCredential | None:
+            tokens, secret = cluster.delegation_tokens, cluster.settings.delegation_token_secret_key
+            token = None if secret is None else tokens.by_id.get(token_id)
+            if token is None or secret is None:
+                return None
+            credential = tokens.credential(secret, token_id, mechanism, os.urandom)
+            assert credential is not None
+            return TokenCredential(credential, token.owner.name, token.expiry_ms)
+
+        sources = Sources(find, find_token, os.urandom, self._open_keys)
+        return {name: sasl_rules(settings, name, sources) for name in names}
 
     def _open_keys(self, place: "KeyPlace") -> "KeySource":
         """Return the source of keys of signed tokens; nodes and listeners share it.

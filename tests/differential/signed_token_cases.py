@@ -16,7 +16,7 @@ from tests.differential.compare_sasl import Step, bearer
 HANDLER: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
 _OCT: Final = b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 _HASHES: Final = {"256": hashes.SHA256(), "384": hashes.SHA384(), "512": hashes.SHA512()}
-_CURVES: Final = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
+_CURVES: Final = {"ec256": ec.SECP256R1(), "ec384": ec.SECP384R1(), "ec521": ec.SECP521R1()}
 
 
 def settings(listener: str, url: str, **more: str) -> dict[str, str]:
@@ -109,7 +109,7 @@ def jwk(name: str) -> dict[str, Any]:
         point = key.public_key().public_numbers()
         size = (key.key_size + 7) // 8
         place = {"x": _number(point.x, size), "y": _number(point.y, size)}
-        return {"kty": "EC", "kid": name, "crv": name, **place}
+        return {"kty": "EC", "kid": name, "crv": f"P-{key.key_size}", **place}
     return {
         "kty": "OKP",
         "kid": name,
@@ -123,7 +123,7 @@ def key_set() -> dict[str, Any]:
     rsa2 = {**jwk("rsa2"), "use": "enc", "kid": "for-encryption"}
     named = {**jwk("rsa2"), "use": "sig", "alg": "RS512", "x5t": "xyz"}
     signs = {**jwk("rsa"), "kid": "signs-only", "key_ops": ["sign"]}
-    names = ("rsa", "small", "P-256", "P-384", "P-521", "ed", "oct")
+    names = ("rsa", "small", "ec256", "ec384", "ec521", "ed", "oct")
     return {"keys": [*map(jwk, names), named, rsa2, signs, {"kty": "unknown", "kid": "x"}]}
 
 
@@ -156,11 +156,11 @@ def algorithm_tokens() -> Iterator[Token]:
         yield Token(f"RS{bits}")
         yield Token(f"PS{bits}")
         yield Token(f"HS{bits}", "oct")
-    for algorithm, key in (("ES256", "P-256"), ("ES384", "P-384"), ("ES512", "P-521")):
+    for algorithm, key in (("ES256", "ec256"), ("ES384", "ec384"), ("ES512", "ec521")):
         yield Token(algorithm, key)
         yield Token(algorithm, key, {"alg": algorithm})
-    yield Token("ES256", "P-384")
-    yield Token("ES512", "P-256")
+    yield Token("ES256", "ec384")
+    yield Token("ES512", "ec256")
     yield Token("EdDSA", "ed")
     yield Token("RS256", "small")
     yield Token("RS256", "stranger")
@@ -185,7 +185,7 @@ def algorithm_tokens() -> Iterator[Token]:
         {"alg": "RS256", "kid": "signs-only"},
         {"alg": "RS256", "kid": "rsa", "cty": "JWT"},
         {"alg": "RS256", "kid": "rsa", "b64": True, "crit": ["b64"]},
-        {"alg": "RS256", "kid": "P-256"},
+        {"alg": "RS256", "kid": "ec256"},
         {"alg": "rs256", "kid": "rsa"},
         {"alg": "none", "kid": "rsa"},
         {"alg": "HS256", "kid": "rsa"},

@@ -21,7 +21,6 @@ from tests.support.toolchain import require
 
 GOLDEN: Final = Path(__file__).parent.parent / "vectors" / "api_versions.json"
 NOT_OFFERED: Final = {
-    "delegation tokens": {38, 39, 40, 41},
     "voters that come and go": {80, 81},
     "share groups": {76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92},
     "streams groups": {88, 89},

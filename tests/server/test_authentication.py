@@ -19,7 +19,7 @@ import pytest
 
 from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.exchange import SaslRules
-from broker_lite.security.sasl.listener_rules import sasl_rules
+from broker_lite.security.sasl.listener_rules import Sources, sasl_rules
 from broker_lite.server.key_sources import open_keys
 from broker_lite.settings import Settings, load_settings
 from broker_lite.testing import Broker
@@ -234,7 +234,10 @@ def test_x65_a_client_that_is_never_done(
 
 
 def rules_of(settings: Settings) -> SaslRules:
-    return sasl_rules(settings, "SASL", lambda _u, _m: None, lambda n: bytes(n), open_keys)
+    def find(_user: str, _mechanism: int | str) -> None:
+        return None
+
+    return sasl_rules(settings, "SASL", Sources(find, find, bytes, open_keys))
 
 
 @pytest.mark.parametrize(

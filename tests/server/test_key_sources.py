@@ -19,7 +19,7 @@ from broker_lite.server.fetching import fetch
 from broker_lite.server.key_sources import FETCHED_BYTES_MAX, KeysOfUrl, open_keys, shown
 from tests.differential.signed_token_cases import jwk
 
-SET = json.dumps({"keys": [jwk("P-256")]}).encode()
+SET = json.dumps({"keys": [jwk("ec256")]}).encode()
 
 
 def place(url: str = "http://u:hush@host/keys?hush") -> KeyPlace:

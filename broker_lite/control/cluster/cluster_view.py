@@ -25,6 +25,7 @@ from broker_lite.control.topics.topic_rules import (
 )
 from broker_lite.control.users.acl_table import AclTable
 from broker_lite.control.users.credential_rules import Credentials
+from broker_lite.control.users.delegation_tokens import DelegationTokens
 from broker_lite.control.users.quota_rules import Entity
 from broker_lite.errors import UnknownTopicOrPartition
 from broker_lite.log.directory.manager import LogManager
@@ -139,6 +140,11 @@ class ClusterView:
     def acls(self) -> AclTable:
         """All ACLs, whether an authorizer uses them or not."""
         return self._image.acls
+
+    @property
+    def delegation_tokens(self) -> DelegationTokens:
+        """The delegation tokens."""
+        return self._image.delegation_tokens
 
     @property
     def supported_features(self) -> Supported:

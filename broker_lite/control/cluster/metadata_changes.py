@@ -16,6 +16,7 @@ from broker_lite.control.metadata.metadata_records import (
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import GrowthPlan, TopicPlan
 from broker_lite.control.users.credential_rules import ScramCredential
+from broker_lite.control.users.delegation_tokens import DelegationToken
 from broker_lite.control.users.quota_rules import Entity
 from broker_lite.wire import messages
 
@@ -236,3 +237,25 @@ def acl_removal(acl_id: bytes) -> MetadataRecord:
     Source: AclControlManager.deleteAclsForFilter.
     """
     return make(kinds.REMOVE_ACCESS_CONTROL_ENTRY, id=acl_id)
+
+
+def token_change(token: DelegationToken) -> MetadataRecord:
+    """Return the record of a new delegation token, or of one whose end has changed.
+
+    Source: DelegationTokenData.toRecord.
+    """
+    return make(
+        kinds.DELEGATION_TOKEN,
+        owner=str(token.owner),
+        requester=str(token.requester),
+        renewers=list(map(str, token.renewers)),
+        issue_timestamp=token.issue_ms,
+        max_timestamp=token.max_ms,
+        expiration_timestamp=token.expiry_ms,
+        token_id=token.token_id,
+    )
+
+
+def token_removal(token_id: str) -> MetadataRecord:
+    """Return the record that removes a delegation token."""
+    return make(kinds.REMOVE_DELEGATION_TOKEN, token_id=token_id)

@@ -20,6 +20,7 @@ from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, collision_key
 from broker_lite.control.users.acl_table import AclTable
 from broker_lite.control.users.credential_rules import ScramCredential
+from broker_lite.control.users.delegation_tokens import DelegationTokens
 from broker_lite.control.users.quota_rules import Entity, entity_of
 from broker_lite.wire import messages
 
@@ -52,6 +53,7 @@ class MetadataImage:
         self.quota_changes = 0
         self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
         self.acls = AclTable()
+        self.delegation_tokens = DelegationTokens()
         self.next_producer_id = 0
         self.brokers = BrokerRegistrations()
         self.version = 0
@@ -73,6 +75,8 @@ class MetadataImage:
             kinds.REMOVE_USER_SCRAM_CREDENTIAL: self._no_scram_credential,
             kinds.ACCESS_CONTROL_ENTRY: self.acls.apply_entry,
             kinds.REMOVE_ACCESS_CONTROL_ENTRY: self.acls.apply_removal,
+            kinds.DELEGATION_TOKEN: self.delegation_tokens.apply,
+            kinds.REMOVE_DELEGATION_TOKEN: self.delegation_tokens.apply_removal,
             kinds.CLEAR_ELR: self._clear_eligible,
         }
 

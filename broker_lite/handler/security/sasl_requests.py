@@ -5,7 +5,7 @@ handler.authentication.
 
 Like ApiVersions, they need no right.
 
-Not done: GSSAPI, and delegation tokens.
+Not done: GSSAPI.
 """
 
 from broker_lite.errors import ErrorCode

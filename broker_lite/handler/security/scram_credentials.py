@@ -6,7 +6,7 @@ them.
 A difference to Kafka: a client that asks for the credentials of all users (null) without the right
 to DESCRIBE the cluster loses its connection. Kafka never answers it.
 
-Not done: delegation tokens, with which clients could log in instead.
+Not done: leaving a client without an answer that may not ask for all users.
 """
 
 from collections import Counter

@@ -4,5 +4,5 @@ A mechanism is one object for one authentication; `exchange` gives it the client
 Kafka's frames. `jaas` reads the users of a listener. Time comes in as milliseconds, nonces from a
 function.
 
-Not done: GSSAPI, delegation tokens.
+Not done: GSSAPI.
 """

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.errors import ErrorCode
-from broker_lite.security.principal import USER, Principal
+from broker_lite.security.principal import USER, Principal, TokenPrincipal
 from broker_lite.security.sasl.mechanism import InvalidCredentials, Mechanism, Refused
 
 SASL_HANDSHAKE_KEY: Final = 17
@@ -143,7 +143,8 @@ class Exchange:
             step = self._mechanism.take(message, now_ms)
             if step.name is None:
                 return Reply(token=step.answer)
-            principal = Principal(USER, step.name)
+            make = TokenPrincipal if step.is_by_token else Principal
+            principal = make(USER, step.name)
             self._check_same(principal)
         except Refused as refused:
             return Reply(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refused))

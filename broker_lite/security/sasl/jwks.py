@@ -19,7 +19,7 @@ RSA_BITS_MIN: Final = 2048
 RSA_BITS_MAX: Final = 16384
 """Checking a signature by a larger key would hold up other clients."""
 _KIND_OF: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC", "HS": "oct", "Ed": "OKP"}
-_CURVE_OF: Final = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
+_CURVE_OF: Final = {f"ES{bits}": f"P-{size}" for bits, size in ((256, 256), (384, 384), (512, 521))}
 _NAMES: Final = (
     *(f"{kind}{bits}" for kind in ("RS", "PS", "ES", "HS") for bits in (256, 384, 512)),
     "EdDSA",

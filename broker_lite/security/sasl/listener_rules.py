@@ -11,7 +11,7 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.exchange import SaslRules
@@ -19,13 +19,33 @@ from broker_lite.security.sasl.jaas import JaasError, LoginModule, parse_file, p
 from broker_lite.security.sasl.mechanism import Mechanism
 from broker_lite.security.sasl.oauthbearer import OAuthBearer
 from broker_lite.security.sasl.plain import Plain
-from broker_lite.security.sasl.scram import Credential, Scram
+from broker_lite.security.sasl.scram import Credential, Scram, TokenCredential
 from broker_lite.security.sasl.scram_mechanisms import SCRAM_MECHANISMS
 from broker_lite.security.sasl.token_rules import OpenKeys, token_check
 from broker_lite.settings import InvalidValue, Settings
 
 FindUser = Callable[[str, int], Credential | None]
 """Finds a SCRAM credential by the user's name and the number of the mechanism."""
+FindToken = Callable[[str, str], TokenCredential | None]
+"""Finds the credential of a delegation token by its id and the name of the mechanism."""
+RandomBytes = Callable[[int], bytes]
+
+
+class Sources(NamedTuple):
+    """Where credentials and keys come from.
+
+    Attributes:
+        find: asked at each authentication, so that users may come and go (X-24).
+        find_token: the same for delegation tokens.
+        random_bytes: returns so many bytes for nonces.
+        open_keys: opens the source of the keys of signed tokens.
+    """
+
+    find: FindUser
+    find_token: FindToken
+    random_bytes: RandomBytes
+    open_keys: OpenKeys
+
 
 _JAAS: Final = "sasl.jaas.config"
 _SECTION: Final = "KafkaServer"
@@ -37,21 +57,13 @@ _OAUTHBEARER: Final = "OAUTHBEARER"
 _SERVED: Final = ("PLAIN", *SCRAM_MECHANISMS, _OAUTHBEARER)
 
 
-def sasl_rules(
-    settings: Settings,
-    listener: str,
-    find: FindUser,
-    random_bytes: Callable[[int], bytes],
-    open_keys: OpenKeys,
-) -> SaslRules:
+def sasl_rules(settings: Settings, listener: str, sources: Sources) -> SaslRules:
     """Return how clients of a listener authenticate.
 
     Args:
         settings: of the broker.
         listener: its name, in upper case.
-        find: asked at each authentication, so that users may come and go (X-24).
-        random_bytes: returns so many bytes for nonces.
-        open_keys: opens the source of the keys of signed tokens.
+        sources: where credentials and keys come from.
 
     Raises:
         SettingsError: a mechanism is not served, or has no users' module; one line for a person.
@@ -60,18 +72,12 @@ def sasl_rules(
     See: X-03, X-04, X-32.
     """
     try:
-        return _sasl_rules(settings, listener, find, random_bytes, open_keys)
+        return _sasl_rules(settings, listener, sources)
     except InvalidValue as error:
         raise SettingsError(f"listener {listener}: {error}") from error
 
 
-def _sasl_rules(
-    settings: Settings,
-    listener: str,
-    find: FindUser,
-    random_bytes: Callable[[int], bytes],
-    open_keys: OpenKeys,
-) -> SaslRules:
+def _sasl_rules(settings: Settings, listener: str, sources: Sources) -> SaslRules:
     mechanisms = settings.value_for_listener(listener, "sasl.enabled.mechanisms")
     assert isinstance(mechanisms, tuple)
     if not mechanisms:
@@ -88,12 +94,12 @@ def _sasl_rules(
         modules = _modules(settings, listener, mechanism)
         if mechanism == _OAUTHBEARER:
             options = _options(modules, _OAUTHBEARER_MODULE)
-            tokens = token_check(settings, listener, options, open_keys)
+            tokens = token_check(settings, listener, options, sources.open_keys)
             makers[mechanism] = partial(OAuthBearer, tokens.check)
             if tokens.ready is not None:
                 ready[mechanism] = tokens.ready
         else:
-            makers[mechanism] = _maker(mechanism, modules, find, random_bytes)
+            makers[mechanism] = _maker(mechanism, modules, sources)
         reauth_ms = settings.value_for_listener(listener, "connections.max.reauth.ms", mechanism)
         assert isinstance(reauth_ms, int)
         session_ms_max[mechanism] = reauth_ms
@@ -134,10 +140,7 @@ def _modules(settings: Settings, listener: str, mechanism: str) -> Sequence[Logi
 
 
 def _maker(
-    mechanism: str,
-    modules: Sequence[LoginModule],
-    find: FindUser,
-    random_bytes: Callable[[int], bytes],
+    mechanism: str, modules: Sequence[LoginModule], sources: Sources
 ) -> Callable[[], Mechanism]:
     """Return what begins an exchange of a mechanism."""
     if mechanism == "PLAIN":
@@ -153,9 +156,14 @@ def _maker(
     number = SCRAM_MECHANISMS[mechanism]
 
     def make_nonce() -> str:
-        return base64.b64encode(random_bytes(_NONCE_BYTES)).decode()
+        return base64.b64encode(sources.random_bytes(_NONCE_BYTES)).decode()
 
-    return lambda: Scram(mechanism, lambda user: find(user, number), make_nonce)
+    return lambda: Scram(
+        mechanism,
+        lambda user: sources.find(user, number),
+        make_nonce,
+        lambda token_id: sources.find_token(token_id, mechanism),
+    )
 
 
 def _options(modules: Sequence[LoginModule], name: str) -> Mapping[str, str]:

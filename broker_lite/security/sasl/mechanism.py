@@ -34,11 +34,13 @@ class Step(NamedTuple):
         answer: bytes of the mechanism; mostly empty at the end.
         name: of the user, once the exchange is complete; None before.
         expires_ms: when the credentials end, in milliseconds since the epoch; None for never.
+        is_by_token: whether they are those of a delegation token.
     """
 
     answer: bytes
     name: str | None = None
     expires_ms: int | None = None
+    is_by_token: bool = False
 
 
 class Mechanism(Protocol):

@@ -57,6 +57,24 @@ FindCredential = Callable[[str], Credential | None]
 """Finds the credential of a user by name; None for an unknown user."""
 
 
+class TokenCredential(NamedTuple):
+    """The stored keys of a delegation token's password.
+
+    Attributes:
+        credential: the keys.
+        owner: the name of whom the token speaks for.
+        expires_ms: when it ends, in milliseconds since the epoch.
+    """
+
+    credential: Credential
+    owner: str
+    expires_ms: int
+
+
+FindToken = Callable[[str], TokenCredential | None]
+"""Finds the credential of a delegation token by its id; None if there is no such token."""
+
+
 class _Begun(NamedTuple):
     """What the first message left behind."""
 
@@ -64,24 +82,34 @@ class _Begun(NamedTuple):
     nonce: str
     messages: str
     credential: Credential
+    expires_ms: int | None
+    is_by_token: bool
 
 
 class Scram:
     """One authentication by SCRAM."""
 
-    def __init__(self, mechanism: str, find: FindCredential, make_nonce: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        mechanism: str,
+        find: FindCredential,
+        make_nonce: Callable[[], str],
+        find_token: FindToken = lambda _token_id: None,
+    ) -> None:
         """Start without a message.
 
         Args:
             mechanism: one of SCRAM_MECHANISMS.
             find: asked once, so a credential that is changed later counts for the next client.
             make_nonce: returns printable ASCII without a comma, new each time.
+            find_token: asked instead if the client's name is the id of a delegation token.
 
         See: X-24.
         """
         self._hash = HASHES[SCRAM_MECHANISMS[mechanism]]
         self._find = find
         self._make_nonce = make_nonce
+        self._find_token = find_token
         self._begun: _Begun | None = None
 
     def take(self, message: bytes, now_ms: int) -> Step:
@@ -97,15 +125,25 @@ class Scram:
     def _first(self, text: str) -> Step:
         """Answer who is asked for with salt, iterations and a nonce.
 
-        Rule: X-17, X-18, X-19 (ScramSaslServer, ScramMessages.ClientFirstMessage).
+        The name of a client with a delegation token is the id of the token.
+
+        Rule: X-17, X-18, X-19, X-75 (ScramSaslServer, ScramMessages.ClientFirstMessage).
         """
         found = _FIRST.fullmatch(text)
         if found is None:
             raise InvalidCredentials("no first message of a client")
-        if "tokenauth=true" in found["extensions"].lower().split(","):
-            raise InvalidCredentials("delegation tokens are not served")
-        name = found["name"].replace("=2C", ",").replace("=3D", "=")
-        credential = self._find(name)
+        name = owner = found["name"].replace("=2C", ",").replace("=3D", "=")
+        extensions = dict(pair.split("=", 1) for pair in found["extensions"].split(",") if pair)
+        is_by_token = extensions.get("tokenauth", "").lower() == "true"
+        expires_ms = None
+        if is_by_token:
+            token = self._find_token(name)
+            if token is None:
+                raise InvalidCredentials("unknown delegation token")
+            credential: Credential | None
+            credential, owner, expires_ms = token
+        else:
+            credential = self._find(name)
         if credential is None:
             raise InvalidCredentials("unknown user")
         if found["wanted"] and found["wanted"] != name:
@@ -115,7 +153,8 @@ class Scram:
         nonce = found["nonce"] + self._make_nonce()
         salt = base64.b64encode(credential.salt).decode()
         answer = f"r={nonce},s={salt},i={credential.iterations}"
-        self._begun = _Begun(name, nonce, f"{found['bare']},{answer}", credential)
+        signed = f"{found['bare']},{answer}"
+        self._begun = _Begun(owner, nonce, signed, credential, expires_ms, is_by_token)
         return Step(answer.encode())
 
     def _final(self, text: str, begun: _Begun) -> Step:
@@ -136,4 +175,5 @@ class Scram:
         if not hmac.compare_digest(hashlib.new(self._hash, client_key).digest(), stored_key):
             raise InvalidCredentials("wrong password")
         verifier = hmac.digest(begun.credential.server_key, signed, self._hash)
-        return Step(b"v=" + base64.b64encode(verifier), begun.name)
+        proof_of_server = b"v=" + base64.b64encode(verifier)
+        return Step(proof_of_server, begun.name, begun.expires_ms, begun.is_by_token)

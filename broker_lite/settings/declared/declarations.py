@@ -18,7 +18,7 @@ from broker_lite.settings.declared.security_settings import (
     TLS_SETTINGS,
 )
 from broker_lite.settings.declared.seed_settings import SEED_SETTINGS
-from broker_lite.settings.declared.token_settings import TOKEN_SETTINGS
+from broker_lite.settings.declared.token_settings import DELEGATION_SETTINGS, TOKEN_SETTINGS
 from broker_lite.settings.declared.topic_settings import TOPIC_SETTINGS as _TOPIC
 from broker_lite.settings.setting import Scope, Setting
 
@@ -33,6 +33,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             SEED_SETTINGS,
             SASL_SETTINGS,
             TOKEN_SETTINGS,
+            DELEGATION_SETTINGS,
             TLS_SETTINGS,
             AUTHORIZER_SETTINGS,
             QUOTA_SETTINGS,

@@ -29,10 +29,6 @@ controller.quorum.fetch.max.bytes int 1048576 1.. fixed
 controller.quorum.fetch.snapshot.max.bytes int 1048576 1.. fixed
 cordoned.log.dirs list "" - broker
 create.topic.policy.class.name class - - fixed
-delegation.token.expiry.check.interval.ms long 3600000 1.. fixed
-delegation.token.expiry.time.ms long 86400000 1.. fixed
-delegation.token.max.lifetime.ms long 604800000 1.. fixed
-delegation.token.secret.key password - - fixed
 early.start.listeners list - - fixed
 follower.fetch.last.tiered.offset.enable boolean false - cluster
 follower.replication.throttled.rate long - 0.. cluster hidden

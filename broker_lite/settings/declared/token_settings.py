@@ -1,4 +1,4 @@
-"""The broker's settings for tokens of OAUTHBEARER, read when the broker starts.
+"""The broker's settings for tokens: of OAUTHBEARER, and delegation tokens; read at the start.
 
 Those of clients have no effect: this node logs in nowhere. They are accepted, because files for
 Kafka have them.
@@ -74,6 +74,36 @@ _SERVED: Final = (
         ConfigType.STRING,
         "sub",
         "The claim of signed tokens that has the user's name.",
+    ),
+)
+
+DELEGATION_SETTINGS: Final = (
+    Setting(
+        "delegation.token.secret.key",
+        ConfigType.PASSWORD,
+        None,
+        "What passwords of delegation tokens are made with; without it there are none.",
+    ),
+    Setting(
+        "delegation.token.max.lifetime.ms",
+        ConfigType.LONG,
+        "604800000",
+        "How long a delegation token is valid at most, however often it is renewed.",
+        Between(1),
+    ),
+    Setting(
+        "delegation.token.expiry.time.ms",
+        ConfigType.LONG,
+        "86400000",
+        "How long a delegation token is valid without a renewal.",
+        Between(1),
+    ),
+    Setting(
+        "delegation.token.expiry.check.interval.ms",
+        ConfigType.LONG,
+        "3600000",
+        "How long a delegation token is kept after its end.",
+        Between(1),
     ),
 )
 

@@ -12,7 +12,7 @@ from tests.differential.signed_token_cases import jwk, key_set_text
 
 def test_keys_of_unknown_kinds_and_broken_ones_are_left_out() -> None:
     assert len(parse_key_set(key_set_text())) == 10
-    broken = [{**jwk("rsa"), "n": "!"}, {**jwk("P-256"), "x": "AA"}, {"kty": "RSA"}, 7, {"kty": []}]
+    broken = [{**jwk("rsa"), "n": "!"}, {**jwk("ec256"), "x": "AA"}, {"kty": "RSA"}, 7, {"kty": []}]
     assert len(parse_key_set(json.dumps({"keys": broken}).encode())) == 0
 
 

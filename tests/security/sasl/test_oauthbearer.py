@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.security.sasl.mechanism import InvalidCredentials, Refused, Unanswered
+from broker_lite.security.sasl.mechanism import InvalidCredentials, Refused, Step, Unanswered
 from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules, check_unsecured
 
 NOW_MS = 1_700_000_000_000
@@ -30,7 +30,7 @@ def message(tail: str = "", header: Any = None, wanted: str = "", **claims: Any)
 
 def test_x26_x30_success_and_when_the_token_expires() -> None:
     step = unsecured().take(message(wanted="a=alice"), NOW_MS)
-    assert step == (b"", "alice", NOW_MS + 10_000)
+    assert step == Step(b"", "alice", NOW_MS + 10_000)
     with pytest.raises(Refused, match=r"id \(bob\) that is .* principal name \(alice\)"):
         unsecured().take(message(wanted="a=bob"), NOW_MS)
 

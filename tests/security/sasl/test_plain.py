@@ -5,7 +5,7 @@ Also tests: broker_lite.security.sasl.mechanism.
 
 import pytest
 
-from broker_lite.security.sasl.mechanism import Refused
+from broker_lite.security.sasl.mechanism import Refused, Step
 from broker_lite.security.sasl.plain import Plain
 
 USERS = {"alice": "secret", "": "x"}
@@ -35,4 +35,4 @@ def test_x13_x14_refusals(message: bytes, text: str) -> None:
 
 @pytest.mark.parametrize("message", [b"\0alice\0secret", b"alice\0alice\0secret"])
 def test_x14_x15_success(message: bytes) -> None:
-    assert Plain(USERS).take(message, 0) == (b"", "alice", None)
+    assert Plain(USERS).take(message, 0) == Step(b"", "alice", None)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from broker_lite.security.sasl.mechanism import InvalidCredentials, Refused, Unanswered
-from broker_lite.security.sasl.scram import Credential, Scram
+from broker_lite.security.sasl.mechanism import InvalidCredentials, Refused, Step, Unanswered
+from broker_lite.security.sasl.scram import Credential, Scram, TokenCredential
+from tests.differential.compare_sasl import scram_final
 
 FIRST = b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
 SERVER_NONCE = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -42,9 +43,9 @@ def scram(iterations: int = 4096) -> Scram:
 
 def test_x16_x19_x21_x22_the_vector_of_the_rfc() -> None:
     exchange = scram()
-    assert exchange.take(FIRST, 0) == (SERVER_FIRST.encode(), None, None)
+    assert exchange.take(FIRST, 0) == Step(SERVER_FIRST.encode(), None, None)
     step = exchange.take((FINAL + PROOF).encode(), 0)
-    assert step == (b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=", "user", None)
+    assert step == Step(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=", "user", None)
 
 
 @pytest.mark.parametrize(
@@ -89,3 +90,17 @@ def test_x10_a_proof_of_another_length() -> None:
     exchange.take(FIRST, 0)
     with pytest.raises(Unanswered):
         exchange.take((FINAL + "AAAA").encode(), 0)
+
+
+def test_x75_a_token_speaks_for_its_owner() -> None:
+    tokens = {"id": TokenCredential(stored(), "alice", 5)}
+    nonce = SERVER_NONCE
+    exchange = Scram("SCRAM-SHA-256", {}.get, lambda: nonce, tokens.get)
+    bare = "n=id,r=abc,tokenauth=TRUE"
+    told = exchange.take(f"n,,{bare}".encode(), 0).answer.decode()
+    final = scram_final(bare, told, "SCRAM-SHA-256", "pencil")
+    step = exchange.take(final.encode(), 0)
+    assert (step.name, step.expires_ms, step.is_by_token) == ("alice", 5, True)
+    for first in (b"n,,n=user,r=abc,tokenauth=true", b"n,,n=id,r=abc,TOKENAUTH=true"):
+        with pytest.raises(InvalidCredentials):
+            Scram("SCRAM-SHA-256", {}.get, lambda: nonce, tokens.get).take(first, 0)

@@ -14,7 +14,6 @@ from broker_lite.settings import load_settings
         "sasl.oauthbearer.jwt.validator.class=com.acme.Validator",
         "ssl.provider=BC",
         "ssl.engine.factory.class=com.acme.Engine",
-        "delegation.token.secret.key=abc",
         "principal.builder.class=com.acme.Builder",
     ],
 )
