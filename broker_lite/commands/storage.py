@@ -1,15 +1,23 @@
 """`broker-lite storage`: format a data directory before its first start, or describe one.
 
 Flags are those of kafka-storage.sh. As Kafka's, `format` writes meta.properties with the cluster id
-for the broker; a broker that finds no such file creates one itself.
+for the broker; a broker that finds no such file creates one itself. With --add-scram, the users are
+in bootstrap.checkpoint, from which the first start takes them.
 """
 
 import argparse
 import os
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from broker_lite.commands.shared.umask import masked
-from broker_lite.errors import SettingsError
+from broker_lite.control.cluster.features import initial_features, supported_features
+from broker_lite.control.cluster.metadata_changes import credential_change
+from broker_lite.control.metadata.quorum_files import write_bootstrap_checkpoint
+from broker_lite.control.users.credential_rules import Key, ScramCredential
+from broker_lite.control.users.scram_arguments import parse_user
+from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.log.directory.data_directory import claim_identity, new_id
 from broker_lite.log.files.checkpoints import (
     META_PROPERTIES_FILE,
@@ -33,6 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone"
+    )
+    parser.add_argument(
+        "-S",
+        "--add-scram",
+        action="append",
+        default=[],
+        metavar="USER",
+        help="a user of SCRAM: SCRAM-SHA-256=[name=alice,password=secret]; also with iterations=, "
+        "or saltedpassword= and salt= in base64",
     )
     for names in (("-s", "--standalone"), ("-N", "--no-initial-controllers")):
         parser.add_argument(*names, action="store_true", help="ignored: there is one node")
@@ -74,14 +91,33 @@ def _format(directory: Path, settings: Settings, options: argparse.Namespace) ->
     if formatted:
         print("All of the log directories are already formatted.")
         return 0
+    users = [parse_user(argument, os.urandom) for argument in options.add_scram]
     try:
         with masked(settings.broker_lite_umask):
             directory.mkdir(parents=True, exist_ok=True)
+            if users:
+                _write_users(directory, settings, users)
             claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
-    except OSError as error:
-        raise SettingsError(f"data directory {directory}: {error.strerror}") from error
+    except (OSError, KafkaStorageError) as caught:
+        error = caught.__cause__ if isinstance(caught, KafkaStorageError) else caught
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"data directory {directory}: {reason}") from caught
     print(f"Formatting metadata directory {directory}.")
     return 0
+
+
+def _write_users(
+    directory: Path, settings: Settings, users: Sequence[tuple[Key, ScramCredential]]
+) -> None:
+    """Write the users with whom the cluster begins, where Kafka's command writes them.
+
+    Raises:
+        KafkaStorageError: that is not possible.
+    """
+    features = initial_features(settings.broker_lite_features, supported_features(settings.emulate))
+    records = [credential_change(*key, credential) for key, credential in users]
+    now_ms = time.time_ns() // 1_000_000
+    write_bootstrap_checkpoint(directory, features, records, now_ms=now_ms)
 
 
 def _info(directory: Path) -> int:

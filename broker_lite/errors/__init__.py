@@ -20,9 +20,6 @@ from broker_lite.errors.exceptions import (
     CoordinatorNotAvailable,
     CorruptMessage,
     DecompressedTooLarge,
-    DelegationTokenExpired,
-    DelegationTokenNotFound,
-    DelegationTokenOwnerMismatch,
     DuplicateResource,
     FencedInstanceId,
     FencedLeaderEpoch,
@@ -81,6 +78,11 @@ from broker_lite.errors.rights import (
     GroupAuthorizationFailed,
     SecurityDisabled,
     TopicAuthorizationFailed,
+)
+from broker_lite.errors.token_exceptions import (
+    DelegationTokenExpired,
+    DelegationTokenNotFound,
+    DelegationTokenOwnerMismatch,
 )
 from broker_lite.errors.why import Why
 

@@ -271,24 +271,6 @@ class KafkaStorageError(BrokerError):
     code = ErrorCode.KAFKA_STORAGE_ERROR
 
 
-class DelegationTokenNotFound(BrokerError):
-    """No such delegation token (62)."""
-
-    code = ErrorCode.DELEGATION_TOKEN_NOT_FOUND
-
-
-class DelegationTokenOwnerMismatch(BrokerError):
-    """The client neither owns the delegation token nor may it renew it (63)."""
-
-    code = ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
-
-
-class DelegationTokenExpired(BrokerError):
-    """The delegation token is not valid any more (66)."""
-
-    code = ErrorCode.DELEGATION_TOKEN_EXPIRED
-
-
 class GroupIdNotFound(BrokerError):
     """Group does not exist, or is of another type (69)."""
 

@@ -90,9 +90,7 @@ APIS: Final[Mapping[int, Api]] = {
     40: Api(
         "ExpireDelegationToken", 1, 2, 2, _later("security.delegation_tokens", "handle_expire")
     ),
-    41: Api(
-        "DescribeDelegationToken", 1, 3, 2, _later("security.delegation_tokens", "handle_describe")
-    ),
+    41: Api("DescribeDelegationToken", 1, 3, 2, _later("security.describe_tokens")),
     42: Api("DeleteGroups", 0, 3, 2, _later("groups.admin", "handle_delete")),
     43: Api("ElectLeaders", 0, 2, 2, _later("cluster.elect_leaders")),
     44: Api(

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import CommandLine
+from tests.support.raw_client import RawClient
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 
@@ -122,3 +123,28 @@ def test_what_a_person_got_wrong(
 def test_format_needs_an_id(storage: CommandLine, config: Path) -> None:
     line = storage.fails("format", "--config", str(config))
     assert line == "2: storage format needs --cluster-id; storage random-uuid prints one"
+
+
+def test_users_of_scram_are_there_at_the_first_start(storage: CommandLine, config: Path) -> None:
+    data = config.parent / "new" / "data"
+    users = ("SCRAM-SHA-256=[name=alice,password=hush]", "SCRAM-SHA-512=[name=bob,password=hush]")
+    told = storage.ok(*formatting(config), "-S", users[0], "--add-scram", users[1])
+    assert told == f"Formatting metadata directory {data}.\n"
+    assert b"hush" not in (data / "bootstrap.checkpoint").read_bytes()
+    for _ in range(2):
+        with BrokerProcess(data, arguments=["--node-id", "3"]) as broker:
+            host, _, port = broker.bootstrap.rpartition(":")
+            with RawClient(host, int(port)) as client:
+                answer = client.call("DescribeUserScramCredentials", 0, users=None)
+        told_users = {
+            one.user: [(each.mechanism, each.iterations) for each in one.credential_infos]
+            for one in answer.results
+        }
+        assert told_users == {"alice": [(1, 4096)], "bob": [(2, 4096)]}
+
+
+def test_a_user_of_scram_that_is_written_wrongly(storage: CommandLine, config: Path) -> None:
+    told = storage.fails(*formatting(config), "-S", "SCRAM-SHA-256=[name=a,pass=hush]")
+    assert "You must supply one of 'password'" in told
+    assert "hush" not in told
+    assert not (config.parent / "new").exists()

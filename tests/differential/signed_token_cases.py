@@ -168,6 +168,11 @@ def algorithm_tokens() -> Iterator[Token]:
     yield Token("RS256", "rsa2")
     yield Token("RS512", "rsa2")
     yield Token("RS256", "rsa2", {"alg": "RS256", "kid": "for-encryption"})
+    yield from _header_tokens()
+    yield from _changed_tokens()
+
+
+def _header_tokens() -> Iterator[Token]:
     for header in (
         {"alg": "RS256"},
         {"alg": "RS256", "kid": ""},
@@ -195,6 +200,9 @@ def algorithm_tokens() -> Iterator[Token]:
         [],
     ):
         yield Token("RS256", "rsa", header)
+
+
+def _changed_tokens() -> Iterator[Token]:
     unsigned = b64(b'{"alg":"none"}')
     changes: tuple[Callable[[str], str], ...] = (
         lambda good: f"{unsigned}.{good.split('.')[1]}.",
@@ -219,7 +227,7 @@ def algorithm_tokens() -> Iterator[Token]:
 
 
 def claim_tokens() -> Iterator[Token]:
-    """Tokens that differ in their claims."""
+    """Tokens that differ in their claims, first in who they are of and until when."""
     for claims in (
         {},
         {"sub": ""},
@@ -243,6 +251,13 @@ def claim_tokens() -> Iterator[Token]:
         {"exp": 1 << 60},
         {"iat": -(1 << 60)},
         {"nbf": -(1 << 60)},
+    ):
+        yield Token(claims=claims)
+    yield from _other_claim_tokens()
+
+
+def _other_claim_tokens() -> Iterator[Token]:
+    for claims in (
         {"iat": ...},
         {"iat": None},
         {"iat": "x"},

@@ -33,6 +33,7 @@ from broker_lite.control.metadata.metadata_batches import feature_records
 from broker_lite.control.metadata.metadata_log import MetadataLog
 from broker_lite.control.metadata.metadata_records import MetadataChange, MetadataRecord
 from broker_lite.control.metadata.quorum_files import (
+    bootstrap_users,
     mend_bootstrap_checkpoint,
     write_bootstrap_checkpoint,
 )
@@ -171,12 +172,14 @@ class Cluster(ClusterView):
         self.logs.chores.deleted_ids = replay(self._metadata_log, self._image)
         self._metadata_log.become_leader(now_ms=now_ms)
         given, supported = settings.broker_lite_features, self.supported_features
+        data_dir = self.logs.data_dir
         if is_new:
-            features = initial_features(given, supported)
-            write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
+            features, users = initial_features(given, supported), bootstrap_users(data_dir)
+            write_bootstrap_checkpoint(data_dir, features, users, now_ms=now_ms)
             self.update_features(features)
+            self.write(users)
         else:
-            mend_bootstrap_checkpoint(self.logs.data_dir, self.features, now_ms=now_ms)
+            mend_bootstrap_checkpoint(data_dir, self.features, now_ms=now_ms)
         self.update_features(given_features(given, supported))
         self._apply_broker_configs()
         self.membership.expect(parse_uuid(self.logs.directory_id))

@@ -10,7 +10,7 @@ Source: KafkaRaftLog, FileQuorumStateStore, BootstrapDirectory; compared with a 
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from broker_lite.control.metadata.metadata_batches import (
     make_batch,
     make_control_batch,
 )
+from broker_lite.control.metadata.metadata_records import USER_SCRAM_CREDENTIAL, MetadataRecord
 from broker_lite.control.metadata.metadata_snapshot import snapshot_batches
 from broker_lite.control.metadata.topic_names import METADATA_TOPIC_ID
 from broker_lite.errors import BrokerError, KafkaStorageError
@@ -145,15 +146,38 @@ def mend_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, no
     write_bootstrap_checkpoint(data_dir, features, now_ms=now_ms)
 
 
-def write_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
-    """Write the snapshot with which Kafka would start a new cluster with these features.
+def bootstrap_users(data_dir: Path) -> list[MetadataRecord]:
+    """Return the records of SCRAM users in the bootstrap checkpoint of a new cluster.
+
+    kafka-storage, or that of broker-lite, has written them with --add-scram.
+
+    Raises:
+        KafkaStorageError: the file exists, but cannot be read; or it is damaged.
+    """
+    try:
+        batches = list(snapshot_batches((data_dir / BOOTSTRAP_FILE).read_bytes()))
+    except FileNotFoundError:
+        return []
+    except (OSError, BrokerError, DecodeError) as error:
+        raise KafkaStorageError(f"{data_dir / BOOTSTRAP_FILE}: {error}") from error
+    return [one for records in batches for one in records if one.api_key == USER_SCRAM_CREDENTIAL]
+
+
+def write_bootstrap_checkpoint(
+    data_dir: Path,
+    features: Mapping[str, int],
+    users: Sequence[MetadataRecord] = (),
+    *,
+    now_ms: int,
+) -> None:
+    """Write the snapshot with which Kafka would start a new cluster with these features and users.
 
     Raises:
         KafkaStorageError: the file was not written.
     """
     header = messages.SnapshotHeaderRecord.encode(messages.SnapshotHeaderRecord(), 0)
     footer = messages.SnapshotFooterRecord.encode(messages.SnapshotFooterRecord(), 0)
-    records = feature_records(features)
+    records = [*feature_records(features), *users]
     content = b"".join(
         (
             make_control_batch(SNAPSHOT_HEADER, header, now_ms, base_offset=0),

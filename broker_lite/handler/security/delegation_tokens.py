@@ -1,13 +1,13 @@
-"""CreateDelegationToken (38), Renew- (39), Expire- (40), DescribeDelegationToken (41).
+"""CreateDelegationToken (38), RenewDelegationToken (39), ExpireDelegationToken (40): tokens.
 
 A client that has logged in by SASL, or by a certificate, gets a token (KIP-48). With its id and its
 password other clients log in by SCRAM as the owner, until the token ends. v2 is flexible; v3 of
-Create and Describe has owners (KIP-373).
+Create has owners (KIP-373).
 
 A difference to Kafka: tokens that have ended are removed when a request about tokens comes, once
 they are older than delegation.token.expiry.check.interval.ms; Kafka does it by a timer.
 
-Not done: a client that is denied the rights to a token of somebody else.
+Not done: authorization; everybody may create a token of somebody else.
 """
 
 import os
@@ -23,9 +23,8 @@ from broker_lite.control.users.delegation_tokens import (
     renewed,
 )
 from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.codec import decode, encode, encode_long
+from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import in_turns
 from broker_lite.security.principal import ANONYMOUS, USER, Principal
 from broker_lite.wire import messages
 
@@ -53,7 +52,7 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
         answer.token_requester_principal_name = requester.name
     renewers = [Principal(one.principal_type, one.principal_name) for one in body.renewers]
     code = ErrorCode.NONE
-    if not _is_allowed(context):
+    if not is_allowed(context):
         code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     elif any(one.kind != USER for one in renewers):
         code = ErrorCode.INVALID_PRINCIPAL_TYPE
@@ -75,7 +74,7 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
         os.urandom(_ID_BYTES),
     )
     try:
-        _sweep(context)
+        sweep(context)
         context.cluster.write([token_change(token)])
     except BrokerError as error:
         answer.error_code = int(error.code)
@@ -111,34 +110,7 @@ async def handle_expire(context: HandlerContext, request: Request) -> Parts:
     return encode(types, types(error_code=code, expiry_timestamp_ms=expiry_ms), request)
 
 
-async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Tell the tokens of the client, and those that it may renew.
-
-    Rule: X-74 (DelegationTokenManager.filterToken).
-    """
-    body = decode(messages.DescribeDelegationTokenRequest, request)
-    types = messages.DescribeDelegationTokenResponse
-    answer = types()
-    secret = context.cluster.settings.delegation_token_secret_key
-    if not _is_allowed(context):
-        answer.error_code = int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-    elif secret is None:
-        answer.error_code = int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
-    elif body.owners is None or body.owners:
-        _sweep(context)
-        asked = body.owners
-        owners = (
-            None
-            if asked is None
-            else {Principal(one.principal_type, one.principal_name) for one in asked}
-        )
-        async for token in in_turns([*context.cluster.delegation_tokens.by_id.values()]):
-            if owners is None or any(map(token.is_of, owners)):
-                answer.tokens.append(_described(token, secret, request.api_version))
-    return await encode_long(types, answer, request)
-
-
-def _is_allowed(context: HandlerContext) -> bool:
+def is_allowed(context: HandlerContext) -> bool:
     """True if the client is somebody, who is known by more than a token."""
     protocol, principal = context.listener.security_protocol, context.principal
     if protocol == _PLAIN or (protocol == _TLS and principal == ANONYMOUS):
@@ -150,13 +122,13 @@ def _changed(
     context: HandlerContext, password: bytes, asked_ms: int, *, is_renewal: bool
 ) -> tuple[int, int]:
     """Change when a token ends; return the error code and the new end."""
-    if not _is_allowed(context):
+    if not is_allowed(context):
         return int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED), _NO_TIME
     cluster, now_ms = context.cluster, context.clock.now_ms()
     secret = cluster.settings.delegation_token_secret_key
     if secret is None:
         return int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED), 0
-    _sweep(context)
+    sweep(context)
     token = cluster.delegation_tokens.find(secret, password)
     try:
         if is_renewal:
@@ -183,7 +155,7 @@ def _lifetimes(context: HandlerContext) -> Lifetimes:
     )
 
 
-def _sweep(context: HandlerContext) -> None:
+def sweep(context: HandlerContext) -> None:
     """Remove tokens that ended long ago.
 
     Raises:
@@ -194,26 +166,3 @@ def _sweep(context: HandlerContext) -> None:
     cluster.write(
         [token_removal(token.token_id) for token in cluster.delegation_tokens.expired(before_ms)]
     )
-
-
-def _described(
-    token: DelegationToken, secret: str, version: int
-) -> "messages.DescribeDelegationTokenResponse.DescribedDelegationToken":
-    types = messages.DescribeDelegationTokenResponse
-    described = types.DescribedDelegationToken(
-        principal_type=token.owner.kind,
-        principal_name=token.owner.name,
-        issue_timestamp=token.issue_ms,
-        expiry_timestamp=token.expiry_ms,
-        max_timestamp=token.max_ms,
-        token_id=token.token_id,
-        hmac=password_of(secret, token.token_id),
-        renewers=[
-            types.DescribedDelegationTokenRenewer(principal_type=one.kind, principal_name=one.name)
-            for one in token.renewers
-        ],
-    )
-    if version >= _REQUESTER_SINCE:
-        described.token_requester_principal_type = token.requester.kind
-        described.token_requester_principal_name = token.requester.name
-    return described

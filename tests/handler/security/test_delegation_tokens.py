@@ -1,6 +1,7 @@
 """Delegation tokens through their handlers; every answer of Kafka is in tests/differential.
 
-Also tests: broker_lite.control.users.delegation_tokens.
+Also tests: broker_lite.control.users.delegation_tokens, broker_lite.errors.token_exceptions.
+Also tests: broker_lite.handler.security.describe_tokens.
 """
 
 from pathlib import Path
