@@ -7,7 +7,7 @@ Create has owners (KIP-373).
 A difference to Kafka: tokens that have ended are removed when a request about tokens comes, once
 they are older than delegation.token.expiry.check.interval.ms; Kafka does it by a timer.
 
-Not done: authorization; everybody may create a token of somebody else.
+Not done: a timer that removes tokens.
 """
 
 import os
@@ -23,8 +23,10 @@ from broker_lite.control.users.delegation_tokens import (
     renewed,
 )
 from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler import authorized
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.security.principal import ANONYMOUS, USER, Principal
 from broker_lite.wire import messages
 
@@ -54,6 +56,10 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
     code = ErrorCode.NONE
     if not is_allowed(context):
         code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    elif owner != requester and not authorized.is_allowed(
+        context, Operation.CREATE_TOKENS, ResourceType.USER, str(owner)
+    ):
+        code = ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
     elif any(one.kind != USER for one in renewers):
         code = ErrorCode.INVALID_PRINCIPAL_TYPE
     if code:

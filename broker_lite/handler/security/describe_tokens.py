@@ -2,17 +2,21 @@
 
 v2 is flexible; v3 tells who asked for a token (KIP-373).
 
-Not done: authorization; everybody sees all tokens, as in a Kafka without an authorizer.
+Without an authorizer, everybody sees all tokens, as in Kafka.
+
+Not done: leaving out tokens that have ended, which Kafka does not do either until they are removed.
 """
 
 from typing import Final
 
 from broker_lite.control.users.delegation_tokens import DelegationToken, password_of
 from broker_lite.errors import ErrorCode
+from broker_lite.handler import authorized
 from broker_lite.handler.codec import decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.handler.security.delegation_tokens import is_allowed, sweep
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.security.principal import Principal
 from broker_lite.wire import messages
 
@@ -41,9 +45,23 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             else {Principal(one.principal_type, one.principal_name) for one in asked}
         )
         async for token in in_turns([*context.cluster.delegation_tokens.by_id.values()]):
-            if owners is None or any(map(token.is_of, owners)):
+            if (owners is None or any(map(token.is_of, owners))) and _may_see(context, token):
                 answer.tokens.append(_described(token, secret, request.api_version))
     return await encode_long(types, answer, request)
+
+
+def _may_see(context: HandlerContext, token: DelegationToken) -> bool:
+    """True if a token is the client's, or it has the right to see it."""
+    return (
+        context.authorizer is None
+        or token.is_of(context.principal)
+        or authorized.is_allowed(
+            context, Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id
+        )
+        or authorized.is_allowed(
+            context, Operation.DESCRIBE_TOKENS, ResourceType.USER, str(token.owner)
+        )
+    )
 
 
 def _described(

@@ -10,6 +10,15 @@ from typing import Any
 import pytest
 
 from broker_lite.handler.context import ListenerInfo
+from broker_lite.security.acls.acl import (
+    Acl,
+    Operation,
+    PatternType,
+    Permission,
+    ResourceType,
+)
+from broker_lite.security.acls.authorizer import Authorizer
+from broker_lite.security.acls.index import AclIndex
 from broker_lite.security.principal import ANONYMOUS, Principal, TokenPrincipal
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, handler_broker
@@ -135,3 +144,36 @@ def test_x75_keys_are_made_once_and_go_with_the_token(tmp_path: Path, mechanism:
         assert credential() is first
         expire(broker, made.hmac)
         assert credential() is None
+
+
+def test_x70_x74_rights_to_tokens_of_others(tmp_path: Path) -> None:
+    with handler_broker(tmp_path / "data", SETTINGS, SASL) as broker:
+        index = AclIndex()
+        broker.context.authorizer = Authorizer(index)
+        broker.context.principal = ALICE
+        for_bob = {"owner_principal_type": "User", "owner_principal_name": "bob"}
+        assert make(broker, **for_bob).error_code == 65
+        own = make(broker).token_id
+        index.add(_allowed("User:alice", Operation.CREATE_TOKENS, ResourceType.USER, "User:bob"))
+        of_bob = make(broker, **for_bob).token_id
+        carol = broker.context.principal = Principal("User", "carol")
+        assert described(broker) == {}
+        right = Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, own
+        index.add(_allowed(str(carol), *right))
+        assert set(described(broker)) == {own}
+        index.add(_allowed(str(carol), Operation.DESCRIBE_TOKENS, ResourceType.USER, "User:bob"))
+        assert set(described(broker)) == {own, of_bob}
+        broker.context.principal = BOB
+        assert set(described(broker)) == {of_bob}
+
+
+def _allowed(principal: str, operation: Operation, kind: ResourceType, name: str) -> Acl:
+    return Acl(
+        resource_type=kind,
+        name=name,
+        pattern_type=PatternType.LITERAL,
+        principal=principal,
+        host="*",
+        operation=operation,
+        permission=Permission.ALLOW,
+    )
