@@ -60,7 +60,7 @@ class NodeMaker:
             seams: where the test bench may take part.
 
         Raises:
-            SettingsError: a TLS listener cannot be served; one line without a secret.
+            SettingsError: a TLS or SASL listener cannot be served; one line without a secret.
         """
         self._seams = seams
         self._cluster = cluster
@@ -80,6 +80,10 @@ class NodeMaker:
         # A store is read once: a node that comes back must not keep the others waiting.
         self._key_stores = self._read_key_stores()
         self._key_sources: dict[KeyPlace, KeySource] = {}
+        # Before the first listener opens, so that a wrong setting is told in one line.
+        self._sasl = {
+            node_id: self._sasl_rules(cluster.settings_of(node_id)) for node_id in cluster.node_ids
+        }
         self.find_listener: FindListener = lambda _node_id, _name: None
 
     def make(self, node_id: int, listeners: Listeners) -> Node:
@@ -88,7 +92,7 @@ class NodeMaker:
         get_settings = partial(cluster.settings_of, node_id)
         apis = offered(get_settings().emulate)
         fetch_sessions = self._fetch_sessions()
-        sasl = self._sasl_rules(get_settings())
+        sasl = self._sasl[node_id]
         authorizer = self._authorizer(get_settings())
         key_stores = self._key_stores.get(node_id)
 
