@@ -6,11 +6,20 @@ Also tests: broker_lite.handler.authentication.
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
 
 import pytest
 
 from broker_lite.testing import Broker
-from tests.differential.compare_sasl import outcome, ports_and_settings, upsertion
+from tests.differential.compare_sasl import (
+    Talk,
+    bearer,
+    outcome,
+    ports_and_settings,
+    token,
+    upsertion,
+)
 from tests.support.raw_client import RawClient
 
 HELLO = ("handshake", 1, "PLAIN")
@@ -155,3 +164,18 @@ def test_a_node_that_hangs_holds_the_exchange_back(broker: Broker, port: int) ->
             sock.settimeout(5)
             size = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
             assert sock.recv(size, socket.MSG_WAITALL)[3:6] == frame[7:8] + b"\0\0"
+
+
+def test_x30_x33_a_session_ends_with_its_token_by_the_clock(broker: Broker, port: int) -> None:
+    message = bearer(token(int(time.time())))
+    with closing(Talk(port)) as talk:
+        assert talk.request("SaslHandshake", 1, mechanism="OAUTHBEARER").error_code == 0
+        told = talk.request("SaslAuthenticate", 2, auth_bytes=message)
+        assert 0 < told.session_lifetime_ms <= 300_000
+        assert talk.request("Metadata", 4, topics=[]) is not None
+        broker.advance(timedelta(minutes=6))
+        assert talk.request("Metadata", 4, topics=[]) is None
+    with closing(Talk(port)) as talk:
+        talk.request("SaslHandshake", 1, mechanism="OAUTHBEARER")
+        told = talk.request("SaslAuthenticate", 2, auth_bytes=message)
+        assert bytes(told.auth_bytes) == b'{"status":"invalid_token"}'
