@@ -18,7 +18,7 @@ behind, and min.insync.replicas is compared with the ISR (V-13).
 
 With an authorizer, the partitions that the client may not write to are set aside first (X-46).
 
-Not done: quotas, so an answer is never throttled.
+Not done: Kafka's metrics, which tell throttle times among others.
 """
 
 from typing import Final

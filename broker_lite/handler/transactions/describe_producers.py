@@ -2,7 +2,7 @@
 
 A name that no topic may have is answered before the client's rights are looked at, as in Kafka.
 
-Not done: quotas on requests, so an answer is never throttled.
+Not done: Kafka's metrics, which tell throttle times among others.
 """
 
 import logging

@@ -5,7 +5,7 @@
 
 The client needs WRITE on the transactional id, READ on the group and READ on the topics (X-54).
 
-Not done: quotas on requests, so an answer is never throttled.
+Not done: Kafka's metrics, which tell throttle times among others.
 """
 
 from functools import partial
