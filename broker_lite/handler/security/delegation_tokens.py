@@ -40,7 +40,7 @@ _REQUESTER_SINCE: Final = 3
 async def handle_create(context: HandlerContext, request: Request) -> Parts:
     """Make a token.
 
-    Rule: X-70 (KafkaApis.allowTokenRequests).
+    Rule: P-166, X-70 (KafkaApis.allowTokenRequests).
     See: X-71.
     """
     body = decode(messages.CreateDelegationTokenRequest, request)

@@ -75,7 +75,7 @@ def test_x71_x72_x73_a_token_lives_also_after_a_restart(tmp_path: Path) -> None:
         assert described(broker) == {}
 
 
-def test_x70_who_may_not_ask(tmp_path: Path) -> None:
+def test_p166_x70_who_may_not_ask(tmp_path: Path) -> None:
     with handler_broker(tmp_path / "data", SETTINGS, SASL) as broker:
         plain = ListenerInfo("PLAINTEXT")
         tls = ListenerInfo("TLS", "SSL")
