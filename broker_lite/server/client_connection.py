@@ -293,7 +293,7 @@ class ClientConnection:
         parts, refusal = answered
         if not refusal:
             return parts
-        if parts is not None and (type(parts) is list or not await self._has_left(parts)):
+        if parts is not None and (type(parts) is list or not await self._has_left(request, parts)):
             outgoing = self._send(request, parts, more=False)
             if outgoing is not None:
                 await self._send_rest(outgoing)

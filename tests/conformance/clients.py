@@ -32,6 +32,8 @@ from tests.support.toolchain import require, user_cache
 
 HERE: Final = Path(__file__).parent
 TIMEOUT_S: Final = 240
+# Rust's compiler takes 75 s of processor time for all crates, where nothing is cached.
+RUST_TIMEOUT_S: Final = 800
 
 
 class Mode(NamedTuple):
@@ -106,10 +108,15 @@ CLIENTS: Final = (
 TRANSACTIONAL: Final = tuple(client for client in CLIENTS if client.has_transactions)
 
 
-def run(*command: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
+def run(
+    *command: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: int = TIMEOUT_S,
+) -> str:
     """Run a program to its end, which must be a good one, and return what it printed."""
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout_s
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -179,5 +186,6 @@ class Builds:
             "CARGO_BUILD_BUILD_DIR": str(user_cache("cargo")),
             "CARGO_PROFILE_DEV_DEBUG": "0",
         }
-        run("cargo", "build", "--quiet", folder=folder, environment=environment)
+        words = ("cargo", "build", "--quiet")
+        run(*words, folder=folder, environment=environment, timeout_s=RUST_TIMEOUT_S)
         return folder / "target" / "debug"

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.clients import Builds
+from tests.conformance.clients import RUST_TIMEOUT_S, TIMEOUT_S, Builds
 from tests.conformance.security.programs import run_cases
 from tests.conformance.security.refusals import errors_of, recorded
 from tests.conformance.security.secured import CLIENTS, Secured, broker_lite, kafka, refused_cases
 from tests.support.toolchain import require
 
-pytestmark = [pytest.mark.client, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.client,
+    pytest.mark.slow,
+    pytest.mark.timeout(RUST_TIMEOUT_S + TIMEOUT_S),
+]
 WITH_KAFKA = ("confluent", "aiokafka", "kafka_python", "java")
 """The clients that are refused by a real Kafka, too, when the tests run."""
 DIFFERENCES = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.clients import Builds
+from tests.conformance.clients import RUST_TIMEOUT_S, TIMEOUT_S, Builds
 from tests.conformance.security.programs import run_cases
 from tests.conformance.security.secured import (
     CLIENTS,
@@ -16,7 +16,11 @@ from tests.conformance.security.secured import (
     working_cases,
 )
 
-pytestmark = [pytest.mark.client, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.client,
+    pytest.mark.slow,
+    pytest.mark.timeout(RUST_TIMEOUT_S + TIMEOUT_S),
+]
 
 
 @pytest.fixture(scope="module")
