@@ -1,6 +1,9 @@
 """The broker's settings for who a client is, what it may do and for TLS.
 
 Most are read when the broker starts. Key stores and trust stores can change while it runs.
+
+A difference to Kafka: DescribeConfigs tells super.users and allow.everyone.if.no.acl.found with
+their values, whether they are set or not. Kafka tells them only if they are set, without values.
 """
 
 from typing import Final
