@@ -83,16 +83,13 @@ class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
             san: more names for the certificate.
             security_only: whether there is no PLAINTEXT listener beside the secured one.
             timeout_s: how long a start or a reset may take.
-            client_properties: how create_topic(), produce() and records() log in, as a Java client
-                says it: security.protocol, ssl.*, sasl.*.
+            client_properties: of a Java client, by which the methods about topics and records log in.
         """
         self.client_properties = dict(client_properties or {})
-        self.settings = {
-            **given_settings(
-                settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
-            ),
-            **security_settings(security, users=users or {}, san=san, is_only=security_only),
-        }
+        self.settings = given_settings(
+            settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
+        )
+        self.settings |= security_settings(security, users or {}, san, is_only=security_only)
         self.addresses = []
         self.host = host or _HOST
         self.port = port
@@ -132,8 +129,6 @@ class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
         return ConnectedBroker(
             url, bootstrap=bootstrap, timeout_s=timeout_s, client_properties=client_properties
         )
-
-    # -- state
 
     @property
     def bootstrap(self) -> str:  # type: ignore[explicit-override]
@@ -185,8 +180,6 @@ class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
         from broker_lite.testing.aio import AsyncBroker
 
         return AsyncBroker(self)
-
-    # -- life cycle
 
     def start(self) -> Self:
         """Start it and wait until it is ready; a temporary directory is empty then.
@@ -280,8 +273,6 @@ class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
         with self._noting_its_end() as process:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
 
-    # -- context managers
-
     def __enter__(self) -> Self:
         return self.start()
 
@@ -296,8 +287,6 @@ class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
     async def __aexit__(self, *_: object) -> None:
         if self._process is not None or self._death is not None:
             await self.aio.stop()
-
-    # -- internals
 
     def control(  # type: ignore[explicit-override]
         self, method: str, path: str, body: object = None, *, wait: timedelta = timedelta()

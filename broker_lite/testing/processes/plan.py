@@ -56,7 +56,7 @@ def given_settings(
 
 
 def security_settings(
-    word: str, *, users: Mapping[str, str], san: Iterable[str], is_only: bool
+    word: str, users: Mapping[str, str], san: Iterable[str], *, is_only: bool
 ) -> dict[str, str]:
     """Return the settings of security that arguments of Broker stand for."""
     texts = {
