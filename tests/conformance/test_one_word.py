@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from kafka import KafkaConsumer, KafkaProducer
 
+from broker_lite.security.own.client_settings import properties_text
 from broker_lite.testing import Broker
 from tests.conformance.clients import Builds
 from tests.support.reference_kafka import java_command, run_tool
@@ -216,3 +217,52 @@ def test_several_brokers() -> None:
         assert sorted(one.port for one in found) == sorted(
             int(each.rpartition(":")[2]) for each in broker.addresses
         )
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[tuple[Broker, str]]:
+    """A broker, and where it issues tokens."""
+    with Broker(security="sasl_ssl", users=USERS, topics=["t"]) as broker:
+        (line,) = (each for each in broker.log.splitlines() if "control API at" in each)
+        yield broker, f"{line.rpartition(' ')[2].replace('127.0.0.1', 'localhost')}/oauth/token"
+
+
+@pytest.mark.parametrize(("user", "secret"), [("user", "user-secret"), *USERS.items()])
+def test_librdkafka_gets_its_tokens_from_the_issuer(
+    issuer: tuple[Broker, str], user: str, secret: str
+) -> None:
+    broker, url = issuer
+    config = broker.client_config("confluent", mechanism="OAUTHBEARER")
+    for name in ("enable.sasl.oauthbearer.unsecure.jwt", "sasl.oauthbearer.config"):
+        del config[name]
+    oidc = {
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": user,
+        "sasl.oauthbearer.client.secret": secret,
+        "sasl.oauthbearer.token.endpoint.url": url,
+    }
+    producer = Producer({**config, **oidc})
+    producer.produce("t", user.encode())
+    assert producer.flush(TIMEOUT_S) == 0
+    assert _last(broker) == user.encode()
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("java")
+def test_java_gets_its_tokens_from_the_issuer(issuer: tuple[Broker, str], tmp_path: Path) -> None:
+    broker, url = issuer
+    config = broker.client_config("java", mechanism="OAUTHBEARER")
+    package = "org.apache.kafka.common.security.oauthbearer"
+    config |= {
+        "sasl.jaas.config": f"{package}.OAuthBearerLoginModule required "
+        'clientId="user" clientSecret="user-secret";',
+        "sasl.login.callback.handler.class": f"{package}.OAuthBearerLoginCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": url,
+    }
+    file = tmp_path / "client.properties"
+    file.write_text(properties_text(config))
+    at = ("--bootstrap-server", broker.bootstrap, "--command-config", str(file), "--topic", "t")
+    command = java_command(f"{TOOLS}.ConsoleProducer", at)
+    command.insert(1, f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={url}")
+    subprocess.run(command, input="java oidc", text=True, check=True, timeout=2 * TIMEOUT_S)
+    assert _last(broker) == b"java oidc"

@@ -1,7 +1,8 @@
 """How tokens of OAUTHBEARER are checked on a listener, from the settings of the broker.
 
 Without a callback handler of the broker, tokens are unsecured ones, and options of the JAAS module
-say what they must have. With Kafka's handler for signed tokens, settings sasl.oauthbearer.* do.
+say what they must have. With Kafka's handler for signed tokens, settings sasl.oauthbearer.* do. A
+broker that is secured by one word accepts the tokens of its own issuer beside unsecured ones.
 
 A difference to Kafka: the URL of the keys needs no permission
 (org.apache.kafka.sasl.oauthbearer.allowed.urls), because there is no such property of Java.
@@ -124,7 +125,8 @@ def token_check(
                 f"listener {listener}: {_URL} has no effect without the handler for signed tokens "
                 f"({_HANDLER})"
             )
-        return TokenCheck(partial(check_unsecured, _unsecured_rules(options)))
+        check = partial(check_unsecured, _unsecured_rules(options))
+        return TokenCheck(_with_own_tokens(settings, check))
     if handler.text not in _SIGNED:
         raise SettingsError(f"listener {listener}: {_HANDLER} {handler.text} is not served")
     if any(name.startswith("ssl.") for name in options):
@@ -132,6 +134,15 @@ def token_check(
     source = open_keys(_key_place(listener, value))
     tokens = SignedTokens(_signed_rules(value), source.keys, source.miss)
     return TokenCheck(tokens.check, source.ready)
+
+
+def _with_own_tokens(settings: Settings, check: CheckToken) -> CheckToken:
+    """Return a check that also accepts the tokens of the broker's issuer, if it has one."""
+    if not settings.broker_lite_security:
+        return check
+    from broker_lite.security.own.own_tokens import with_own_tokens
+
+    return with_own_tokens(settings, check)
 
 
 def _key_place(listener: str, value: Callable[[str], Value]) -> KeyPlace:
