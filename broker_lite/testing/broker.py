@@ -83,7 +83,7 @@ class Broker(SecuredCommands, ClusterCommands, DataCommands, BenchCommands):
             san: more names for the certificate.
             security_only: whether there is no PLAINTEXT listener beside the secured one.
             timeout_s: how long a start or a reset may take.
-            client_properties: of a Java client, by which create_topic(), produce(), records() log in.
+            client_properties: of a Java client, by which topics and records are asked for.
         """
         self.client_properties = dict(client_properties or {})
         self.settings = given_settings(
