@@ -25,17 +25,17 @@ from broker_lite.handler.context import (
 )
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
+from broker_lite.server.limits.unsent import UnsentAnswers
 from broker_lite.server.resets import Resets
+from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
-from broker_lite.server.tls_socket import TlsSocket
-from broker_lite.server.unsent import UnsentAnswers
 from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
 if TYPE_CHECKING:
     from broker_lite.handler.context import Renew
-    from broker_lite.server.tls_listeners import TlsListener
+    from broker_lite.server.security.tls_listeners import TlsListener
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -269,7 +269,7 @@ class ClientConnection:
 
     async def _authenticate(self) -> bool:
         """Let the client say who it is; return False if it does not."""
-        from broker_lite.server.authentication import authenticate  # few brokers need it
+        from broker_lite.server.security.authentication import authenticate  # few brokers need it
 
         rules = self._context.sasl
         assert rules is not None

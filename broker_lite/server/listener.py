@@ -10,7 +10,7 @@ import anyio
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import ListenerInfo
-from broker_lite.server.descriptors import ClientDescriptors
+from broker_lite.server.limits.descriptors import ClientDescriptors
 from broker_lite.server.pacing import accept_unpaced
 from broker_lite.settings import join_address
 

@@ -15,19 +15,19 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.framing import RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
-from broker_lite.server.client_shares import ClientShares
-from broker_lite.server.descriptors import ClientDescriptors
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.client_shares import ClientShares
+from broker_lite.server.limits.descriptors import ClientDescriptors
+from broker_lite.server.limits.node_limits import Limits
+from broker_lite.server.limits.stalled_frames import StalledFrames
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
-from broker_lite.server.stalled_frames import StalledFrames
-from broker_lite.server.tls_socket import wrap
+from broker_lite.server.security.tls_socket import wrap
 from broker_lite.server.upkeep.pauses import Pauses
 
 if TYPE_CHECKING:
-    from broker_lite.server.connection_rates import ConnectionRates
-    from broker_lite.server.tls_listeners import TlsListener
+    from broker_lite.server.limits.connection_rates import ConnectionRates
+    from broker_lite.server.security.tls_listeners import TlsListener
 
 logger = logging.getLogger("broker_lite.server")
 

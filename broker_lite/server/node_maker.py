@@ -14,10 +14,10 @@ from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
 from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.client_shares import ClientShares
-from broker_lite.server.descriptors import clients_max
 from broker_lite.server.gateway import as_seen_from
-from broker_lite.server.limits import CurrentLimits, has_rate, limits_of
+from broker_lite.server.limits.client_shares import ClientShares
+from broker_lite.server.limits.descriptors import clients_max
+from broker_lite.server.limits.node_limits import CurrentLimits, has_rate, limits_of
 from broker_lite.server.listener import Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.seams import Seams
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from broker_lite.security.sasl.exchange import SaslRules
     from broker_lite.security.sasl.scram import Credential
     from broker_lite.security.sasl.token_rules import KeyPlace, KeySource
-    from broker_lite.server.connection_rates import ConnectionRates
-    from broker_lite.server.key_stores import KeyStores
+    from broker_lite.server.limits.connection_rates import ConnectionRates
+    from broker_lite.server.security.key_stores import KeyStores
 
 _OF_ADDRESSES: Final = ("connection_creation_rate", ("ip",))
 
@@ -162,7 +162,7 @@ class NodeMaker:
         throttling = self._throttlings.get(node_id)
         if throttling is None:
             # A broker without quotas does not import them.
-            from broker_lite.server.throttlings import mutations_of, throttling_of
+            from broker_lite.server.limits.throttlings import mutations_of, throttling_of
 
             if self._mutations is None:
                 self._mutations = mutations_of(self._cluster, self._clock)
@@ -178,7 +178,7 @@ class NodeMaker:
         rates = self._rates.get(node_id)
         if rates is None:
             # A broker without quotas does not import them.
-            from broker_lite.server.throttlings import connection_rates_of
+            from broker_lite.server.limits.throttlings import connection_rates_of
 
             rates = self._rates[node_id] = connection_rates_of(cluster, node_id, self._clock)
         return rates
@@ -191,9 +191,9 @@ class NodeMaker:
         if not any(_names(settings, WITH_TLS) for settings in settings_of.values()):
             return {}
         # A start without TLS would take 4 ms longer.
-        from broker_lite.server.hand_shakes import Turns
-        from broker_lite.server.key_stores import KeyStores
-        from broker_lite.server.tls_listeners import tls_listeners
+        from broker_lite.server.security.hand_shakes import Turns
+        from broker_lite.server.security.key_stores import KeyStores
+        from broker_lite.server.security.tls_listeners import tls_listeners
 
         turns = Turns()
         return {
@@ -237,7 +237,7 @@ class NodeMaker:
         Raises:
             SettingsError: there will be none.
         """
-        from broker_lite.server.key_sources import open_keys  # few brokers need it
+        from broker_lite.server.security.key_sources import open_keys  # few brokers need it
 
         source = self._key_sources.get(place)
         if source is None:

@@ -30,8 +30,8 @@ from broker_lite.handler.table import load_handlers
 from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.server.addresses import addresses_by_node
-from broker_lite.server.descriptors import raise_descriptor_limit
 from broker_lite.server.life import Bench, Life
+from broker_lite.server.limits.descriptors import raise_descriptor_limit
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes

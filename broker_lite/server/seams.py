@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from broker_lite.handler.context import Hooks, ListenerInfo
-from broker_lite.server.descriptors import ClientDescriptors
+from broker_lite.server.limits.descriptors import ClientDescriptors
 
 NodeGate: TypeAlias = Callable[
     [int, socket.socket, tuple[str, int], ListenerInfo, ClientDescriptors], bool

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.log.files.open_file import FileSlice
-from broker_lite.server.tls_socket import TlsSocket
+from broker_lite.server.security.tls_socket import TlsSocket
 
 _HEAD_AND_FILE: Final = 2
 

@@ -16,9 +16,9 @@ from typing import Final
 from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
+from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.server.sendfile import Outgoing
 from broker_lite.server.tcp_state import is_closed_by_client
-from broker_lite.server.tls_socket import TlsSocket
 
 # After so many full buffers for one event, other connections have their turn.
 _RECEIVES_PER_EVENT: Final = 16

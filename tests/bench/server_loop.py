@@ -29,8 +29,8 @@ from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE, Api
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.client_shares import ClientShares
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.client_shares import ClientShares
+from broker_lite.server.limits.node_limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import Node
 from broker_lite.server.pacing import accept_unpaced

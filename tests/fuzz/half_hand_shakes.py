@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from broker_lite.server.hand_shakes import AT_ONCE_MAX
+from broker_lite.server.security.hand_shakes import AT_ONCE_MAX
 from tests.bench.growth import resident_bytes
 from tests.support.broker_process import BrokerProcess
 from tests.support.certificates import Certificates, write_certificates

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from broker_lite.handler.context import MutedAnswer, Parts, Request
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.server.throttlings import mutations_of, throttling_of
+from broker_lite.server.limits.throttlings import mutations_of, throttling_of
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, join
 

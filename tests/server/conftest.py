@@ -23,13 +23,13 @@ from broker_lite.handler.context import (
 )
 from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.client_shares import ClientShares
-from broker_lite.server.connection_rates import ConnectionRates
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.client_shares import ClientShares
+from broker_lite.server.limits.connection_rates import ConnectionRates
+from broker_lite.server.limits.node_limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import ContextFactory, Node
 from broker_lite.server.seams import Seams
-from broker_lite.server.tls_listeners import TlsListener
+from broker_lite.server.security.tls_listeners import TlsListener
 from broker_lite.server.upkeep.pauses import Pauses
 from tests.support.disk import disk
 

@@ -9,7 +9,7 @@ import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.rate_limited_log import INTERVAL_MS, LINES_MAX
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.node_limits import Limits
 from broker_lite.wire import messages
 from tests.server.conftest import (
     API_VERSIONS,

@@ -9,7 +9,7 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import HandlerContext, MutedAnswer, Parts, Request
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.node_limits import Limits
 from tests.server.conftest import ECHO, SILENT, Client, Serve, Served, request_frame
 
 pytestmark = pytest.mark.anyio

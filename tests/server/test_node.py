@@ -17,7 +17,7 @@ import pytest
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.server.client_connection import ClientConnection
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.node_limits import Limits
 from broker_lite.server.listener import ListenerAddress, bind, plain_address
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, echo, request_frame
 from tests.support.toolchain import lacking

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.node_limits import Limits
 from tests.server.conftest import ECHO, Client, Serve, Served, request_frame
 from tests.server.test_resets import all_gone, reset
 

@@ -16,7 +16,7 @@ from broker_lite.handler.context import (
     Wire,
     WireAnswer,
 )
-from broker_lite.server.descriptors import ClientDescriptors
+from broker_lite.server.limits.descriptors import ClientDescriptors
 from broker_lite.server.seams import Seams
 from tests.server.conftest import ECHO, PARKED, Serve, request_frame
 

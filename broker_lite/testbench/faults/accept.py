@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple, cast
 
 from broker_lite.handler.context import ListenerInfo
-from broker_lite.server.descriptors import ClientDescriptors
+from broker_lite.server.limits.descriptors import ClientDescriptors
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.faults.fault import HELD_MAX, Fault
 

@@ -11,8 +11,8 @@ import anyio
 import pytest
 from anyio.to_thread import run_sync
 
-from broker_lite.server.hand_shakes import Turns
-from broker_lite.server.tls_listeners import TlsListener, tls_listeners
+from broker_lite.server.security.hand_shakes import Turns
+from broker_lite.server.security.tls_listeners import TlsListener, tls_listeners
 from broker_lite.settings import load_settings
 from tests.server.conftest import ECHO, Serve, Served, request_frame
 from tests.support.certificates import Certificates, write_certificates

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from broker_lite.protocol.request_memory import RequestMemory
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.descriptors import ClientDescriptors
-from broker_lite.server.limits import Limits
-from broker_lite.server.unsent import UnsentAnswers
+from broker_lite.server.limits.descriptors import ClientDescriptors
+from broker_lite.server.limits.node_limits import Limits
+from broker_lite.server.limits.unsent import UnsentAnswers
 
 
 class ClientShares:

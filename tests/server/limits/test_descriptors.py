@@ -10,7 +10,11 @@ import anyio
 import pytest
 
 from broker_lite.rate_limited_log import LINES_MAX, RateLimitedLog
-from broker_lite.server.descriptors import ClientDescriptors, clients_max, raise_descriptor_limit
+from broker_lite.server.limits.descriptors import (
+    ClientDescriptors,
+    clients_max,
+    raise_descriptor_limit,
+)
 from tests.server.conftest import ECHO, Serve, request_frame
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +29,8 @@ def limits() -> Iterator[tuple[int, int]]:
 
 def test_the_limit_is_raised_to_what_the_system_allows() -> None:
     program = (
-        "import resource as r; from broker_lite.server.descriptors import raise_descriptor_limit; "
+        "import resource as r; "
+        "from broker_lite.server.limits.descriptors import raise_descriptor_limit; "
         "r.setrlimit(r.RLIMIT_NOFILE, (200, 300)); raise_descriptor_limit(); "
         "print(r.getrlimit(r.RLIMIT_NOFILE))"
     )

@@ -17,9 +17,9 @@ from broker_lite.security.principal import ANONYMOUS, USER, Principal
 from broker_lite.security.tls.mapping_rules import MappingRules, NoRuleMatches
 from broker_lite.security.tls.stores import ServerContext, Store, server_context, stamps_of
 from broker_lite.security.tls.subject import subject_of
-from broker_lite.server.hand_shakes import Turns
-from broker_lite.server.limits import time_limit_s
-from broker_lite.server.tls_socket import TlsSocket
+from broker_lite.server.limits.node_limits import time_limit_s
+from broker_lite.server.security.hand_shakes import Turns
+from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.settings import Settings
 from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 from broker_lite.settings.values import Value

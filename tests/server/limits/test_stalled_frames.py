@@ -3,7 +3,7 @@
 import pytest
 
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.stalled_frames import STALLED_BYTES, STALLED_MS, StalledFrames
+from broker_lite.server.limits.stalled_frames import STALLED_BYTES, STALLED_MS, StalledFrames
 
 
 class Slow:

@@ -1,6 +1,6 @@
 """Keys of signed tokens from files and URLs: when they are fetched, and what goes wrong.
 
-Also tests: broker_lite.server.fetching.
+Also tests: broker_lite.server.security.fetching.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ import pytest
 
 from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.token_rules import KeyPlace
-from broker_lite.server.fetching import fetch
-from broker_lite.server.key_sources import FETCHED_BYTES_MAX, KeysOfUrl, open_keys, shown
+from broker_lite.server.security.fetching import fetch
+from broker_lite.server.security.key_sources import FETCHED_BYTES_MAX, KeysOfUrl, open_keys, shown
 from tests.differential.signed_token_cases import jwk
 
 SET = json.dumps({"keys": [jwk("ec256")]}).encode()

@@ -18,7 +18,7 @@ from broker_lite.security.tls.replacing import Incompatible, check_replacement
 from broker_lite.security.tls.store_files import UnreadableFile
 from broker_lite.security.tls.store_rules import Mismatched
 from broker_lite.security.tls.stores import ServerContext
-from broker_lite.server.tls_listeners import TlsListener, context_of, is_changed_on_disk
+from broker_lite.server.security.tls_listeners import TlsListener, context_of, is_changed_on_disk
 from broker_lite.settings import Settings
 from broker_lite.settings.configs.reconfigure import refused
 from broker_lite.settings.declared.security_settings import OF_STORES

@@ -156,7 +156,7 @@ def open_keys(place: KeyPlace) -> KeySource:
             f"signed tokens of OAUTHBEARER need the package {error.name}: "
             "pip install 'broker-lite[security]'"
         ) from None
-    from broker_lite.server.fetching import fetch
+    from broker_lite.server.security.fetching import fetch
 
     if not place.url.lower().startswith("file:"):
         return KeysOfUrl(place, fetch)

@@ -3,7 +3,7 @@
 import pytest
 
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.unsent import NO_LIMIT, UnsentAnswers
+from broker_lite.server.limits.unsent import NO_LIMIT, UnsentAnswers
 
 
 class Slow:

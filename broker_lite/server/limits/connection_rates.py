@@ -20,7 +20,7 @@ from broker_lite.control.quotas.measured import Measured
 from broker_lite.control.quotas.rates import SampledRate, Windows
 from broker_lite.control.quotas.source import CONNECTION, QuotaSource
 from broker_lite.control.users.quota_rules import IP
-from broker_lite.server.limits import NO_LIMIT
+from broker_lite.server.limits.node_limits import NO_LIMIT
 
 _DEFAULT: Final = ((IP, None),)
 

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.server.limits import CurrentLimits, Limits, limits_of, time_limit_s
+from broker_lite.server.limits.node_limits import CurrentLimits, Limits, limits_of, time_limit_s
 from broker_lite.settings import Given, Settings
 
 

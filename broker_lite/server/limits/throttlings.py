@@ -9,8 +9,8 @@ from broker_lite.control.quotas.node_quotas import NodeQuotas
 from broker_lite.control.quotas.rates import Windows
 from broker_lite.control.quotas.source import QuotaSource
 from broker_lite.handler.throttling import NodeThrottling
-from broker_lite.server.connection_rates import ConnectionRates, Rates
-from broker_lite.server.limits import CREATION_RATE
+from broker_lite.server.limits.connection_rates import ConnectionRates, Rates
+from broker_lite.server.limits.node_limits import CREATION_RATE
 from broker_lite.settings.listeners import parse_listeners
 
 _MS_PER_S: Final = 1000

@@ -7,8 +7,8 @@ import pytest
 
 from broker_lite.protocol.request_memory import NoMemory
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.client_shares import ClientShares
-from broker_lite.server.limits import Limits
+from broker_lite.server.limits.client_shares import ClientShares
+from broker_lite.server.limits.node_limits import Limits
 
 MIB = 1 << 20
 

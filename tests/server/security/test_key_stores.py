@@ -11,9 +11,9 @@ from anyio.to_thread import run_sync
 
 from broker_lite.errors import InvalidRequest
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.hand_shakes import Turns
-from broker_lite.server.key_stores import KeyStores
-from broker_lite.server.tls_listeners import tls_listeners
+from broker_lite.server.security.hand_shakes import Turns
+from broker_lite.server.security.key_stores import KeyStores
+from broker_lite.server.security.tls_listeners import tls_listeners
 from broker_lite.settings import Settings, load_settings
 from tests.server.conftest import ECHO, Serve, Served, request_frame
 from tests.support.certificates import write_certificates, write_server

@@ -15,7 +15,7 @@ from anyio import CancelScope
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.context import CloseConnection
-from broker_lite.server.tls_socket import TlsSocket
+from broker_lite.server.security.tls_socket import TlsSocket
 
 AT_ONCE_MAX: Final = 500
 # A client that is given up for another one has been silent for so long.

@@ -20,7 +20,7 @@ import pytest
 from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.exchange import SaslRules
 from broker_lite.security.sasl.listener_rules import Sources, sasl_rules
-from broker_lite.server.key_sources import open_keys
+from broker_lite.server.security.key_sources import open_keys
 from broker_lite.settings import Settings, load_settings
 from broker_lite.testing import Broker
 from tests.differential.compare_sasl import (

@@ -9,8 +9,8 @@ import pytest
 from broker_lite.control.quotas.rates import Windows
 from broker_lite.control.quotas.source import CONNECTION, QuotaSource
 from broker_lite.control.users.quota_rules import Entity
-from broker_lite.server.connection_rates import ConnectionRates, Rates, plain_ip
-from broker_lite.server.limits import NO_LIMIT, has_rate
+from broker_lite.server.limits.connection_rates import ConnectionRates, Rates, plain_ip
+from broker_lite.server.limits.node_limits import NO_LIMIT, has_rate
 from broker_lite.settings import Given, Settings
 from tests.server.conftest import ECHO, Serve, request_frame
 

@@ -22,8 +22,8 @@ from broker_lite.handler.authentication import answer, answer_raw, note, renew
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Wire, WireAnswer
 from broker_lite.protocol.framing import decode_header, framed
 from broker_lite.security.sasl.exchange import Authenticated, Exchange, SaslRules, State
-from broker_lite.server.limits import time_limit_s
-from broker_lite.server.tls_socket import TlsSocket, receive
+from broker_lite.server.limits.node_limits import time_limit_s
+from broker_lite.server.security.tls_socket import TlsSocket, receive
 
 _AUTHENTICATION_S_MAX: Final = 60
 _RECEIVE_BYTES: Final = 16 * 1024

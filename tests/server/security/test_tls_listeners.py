@@ -1,6 +1,6 @@
 """Clients of a TLS listener, over real sockets.
 
-Also tests: broker_lite.server.tls_socket.
+Also tests: broker_lite.server.security.tls_socket.
 """
 
 import os
@@ -20,9 +20,9 @@ from anyio.to_thread import run_sync
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.log.files.open_file import FileSlice
-from broker_lite.server.hand_shakes import Turns
-from broker_lite.server.tls_listeners import TlsListener, tls_listeners
-from broker_lite.server.tls_socket import wrap
+from broker_lite.server.security.hand_shakes import Turns
+from broker_lite.server.security.tls_listeners import TlsListener, tls_listeners
+from broker_lite.server.security.tls_socket import wrap
 from broker_lite.settings import load_settings
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, Served, request_frame
 from tests.support.certificates import Certificates, write_certificates

@@ -1,0 +1,1 @@
+"""What the clients of a node may take: memory, descriptors, connections, time."""
