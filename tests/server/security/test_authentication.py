@@ -293,9 +293,9 @@ def test_settings_of_a_listener_that_were_changed_count_at_the_next_start() -> N
         PREFIX + "sasl.server.max.receive.size": "1000",
     }
     settings = load_settings().with_dynamic(changed)
-    rules = sasl_rules(settings, "SASL", lambda _u, _m: None, lambda n: bytes(n))
+    rules = rules_of(settings)
     assert rules.makers["PLAIN"]().take(b"\0eve\0e", 0).name == "eve"
     assert (rules.session_ms_max, rules.message_bytes_max) == ({"PLAIN": 70}, 1000)
     broken = settings.with_dynamic({**changed, PREFIX + "sasl.server.max.receive.size": "much"})
     with pytest.raises(SettingsError, match=r"listener SASL: .*sasl\.server\.max\.receive\.size"):
-        sasl_rules(broken, "SASL", lambda _u, _m: None, lambda n: bytes(n))
+        rules_of(broken)
