@@ -18,7 +18,14 @@ TIMEOUT_S = 120
 PAGE = PrintedPage("docs/use/security.md")
 (PRINTED,) = PAGE.blocks("text")
 PROPERTIES, TOKEN = PAGE.blocks("sh")
-(PROGRAM,) = PAGE.blocks("python")
+PROGRAM, LOGIN_PROGRAM = PAGE.blocks("python")
+LOGIN_SETTINGS = """
+listeners=SASL://127.0.0.1:0
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+listener.name.sasl.sasl.enabled.mechanisms=PLAIN
+listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule \\
+  required user_alice="alice-secret";
+"""
 
 
 def serve(data_dir: Path) -> BrokerProcess:
@@ -86,3 +93,10 @@ def test_the_program_ends_well(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
     subprocess.run([sys.executable, str(file)], check=True, timeout=TIMEOUT_S)
+
+
+def test_the_program_that_logs_in_ends_well(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text(LOGIN_SETTINGS)
+    file = tmp_path / "program.py"
+    file.write_text(f"from broker_lite.testing import Broker\n{LOGIN_PROGRAM}")
+    subprocess.run([sys.executable, str(file)], check=True, timeout=TIMEOUT_S, cwd=tmp_path)

@@ -67,6 +67,7 @@ def test_what_is_current_stays(folder: Path) -> None:
         (None, {"san": "another.example.org"}),
         (None, {"users": "bob:x"}),
     ],
+    ids=["expired", "a name is missing", "a user is missing"],
 )
 def test_what_is_not_current_is_made_by_the_same_ca(
     folder: Path, now_s: float | None, texts: dict[str, str]
