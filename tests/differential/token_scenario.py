@@ -171,18 +171,20 @@ class Scenario:
         self._settle(alice, "v3", 120)
         yield self._expire(alice, self.passwords["v3"], 0)
         self._settle(alice, "v3", 0)
+        time.sleep(0.01)  # it ends in the next millisecond
         yield self._expire(alice, self.passwords["v3"], 600_000)
         yield self._renew(alice, self.passwords["v3"], 600_000)
         yield self._renew(bob, self.passwords["v3"], 600_000)
         yield self._expire(bob, self.passwords["v3"], 600_000)
         told, talk = self._token_log_in("v3", "SCRAM-SHA-256")
-        yield told, talk.request("ApiVersions", 0)
+        with closing(talk):
+            yield told, talk.request("ApiVersions", 0)
         yield self._expire(alice, self.passwords["v3"], -1)
         self._settle(alice, "v3")
         yield self._expire(alice, self.passwords["v3"], -1)
         yield self._renew(alice, self.passwords["v3"], 600_000)
         yield self._expire(alice, b"unknown", 600_000)
-        yield self._token_log_in("v3", "SCRAM-SHA-512")[0]
+        yield self._told_at_log_in("v3", "SCRAM-SHA-512")
         told = alice.request("DescribeDelegationToken", 3, owners=None)
         yield told.error_code, sorted(map(self._described, told.tokens), key=str)
 
@@ -198,11 +200,16 @@ class Scenario:
                 answer = talk.request("DescribeDelegationToken", 3, owners=None)
                 yield answer.error_code, len(answer.tokens)
                 talk.close()
-        yield self._token_log_in("v1", "SCRAM-SHA-256", password="wrong")[0]
+        yield self._told_at_log_in("v1", "SCRAM-SHA-256", password="wrong")
         for tail in ("tokenauth=TRUE", "TOKENAUTH=true", "tokenauth=false", "other=true"):
-            yield tail, self._token_log_in("v1", "SCRAM-SHA-256", tail=tail)[0]
+            yield tail, self._told_at_log_in("v1", "SCRAM-SHA-256", tail=tail)
         for head in ("n,a=alice,", "n,a={id},"):
-            yield head, self._token_log_in("v1", "SCRAM-SHA-256", head=head)[0]
+            yield head, self._told_at_log_in("v1", "SCRAM-SHA-256", head=head)
+
+    def _told_at_log_in(self, name: str, mechanism: str, **options: Any) -> Any:
+        told, talk = self._token_log_in(name, mechanism, **options)
+        talk.close()
+        return told
 
     def _token_log_in(
         self,
