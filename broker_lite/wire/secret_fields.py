@@ -66,12 +66,9 @@ def _blot(struct: Struct) -> None:
         value = getattr(struct, attribute)
         if attribute in SECRET_FIELDS:
             setattr(struct, attribute, _ASTERISK * len(value))
-        elif isinstance(value, Struct):
-            _blot(value)
         elif isinstance(value, list):
-            for element in value:
-                if isinstance(element, Struct):
-                    _blot(element)
+            for element in value:  # structs: in these APIs there are no others
+                _blot(element)
     _blot_config(struct)
 
 

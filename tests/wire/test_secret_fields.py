@@ -37,6 +37,27 @@ def test_what_cannot_be_decoded_is_blotted_out_as_a_whole(data: bytes) -> None:
     assert without_secrets(36, 99, data) == bytes(len(data))
 
 
+def test_fields_of_the_future() -> None:
+    kind = messages.SaslAuthenticateRequest
+    asked = kind(auth_bytes=b"token")
+    asked.unknown_tags = [(7, b"hush")]
+    blotted, _ = kind.decode(without_secrets(36, 2, kind.encode(asked, 2)), 2)
+    assert blotted.auth_bytes == b"*****"
+    assert blotted.unknown_tags == [(7, b"****")]
+
+
+def test_all_lists_of_these_apis_are_lists_of_structs() -> None:
+    lists = [
+        (fields, kind.structs)
+        for api_key in SECRET_KEYS
+        for kind in messages.by_api(api_key)
+        for fields in kind.structs.values()
+    ]
+    for fields, structs in lists:
+        for field in fields:
+            assert (field.element_type in structs) == field.is_array, field
+
+
 def test_others_stay() -> None:
     assert without_secrets(3, 1, b"secret") == b"secret"
 
