@@ -19,6 +19,10 @@ NEEDS_NOTHING = {
     17: "it is about who the client is (X-62)",
     18: "it may come before the client has said who it is (X-62)",
     36: "it is about who the client is (X-62)",
+    **dict.fromkeys(
+        (38, 39, 40, 41),
+        "own tokens need no right; those to tokens of others (X-70, X-74) have tests of their own",
+    ),
 }
 
 
