@@ -1,5 +1,7 @@
 """The client's side of OAUTHBEARER, against the broker's."""
 
+from functools import partial
+
 import pytest
 
 from broker_lite.security.login.mechanism import BrokerRefused
@@ -9,7 +11,7 @@ from broker_lite.security.login.oauthbearer import (
     check_extensions,
 )
 from broker_lite.security.sasl.mechanism import Refused
-from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules
+from broker_lite.security.sasl.oauthbearer import OAuthBearer, TokenRules, check_unsecured
 
 NOW_MS = 1_700_000_000_123
 
@@ -22,13 +24,13 @@ def login(now_ms: int = NOW_MS) -> OAuthBearerLogin:
 def test_x25_x26_x28_a_token_that_the_broker_accepts() -> None:
     client = login()
     rules = TokenRules(required_scope=("a", "b"))
-    step = OAuthBearer(rules).take(client.first(), NOW_MS)
+    step = OAuthBearer(partial(check_unsecured, rules)).take(client.first(), NOW_MS)
     assert (step.name, step.expires_ms) == ("alice", NOW_MS + 60_000)
     assert client.take(step.answer) is None
 
 
 def test_x27_a_token_that_is_refused() -> None:
-    client, broker = login(), OAuthBearer(TokenRules())
+    client, broker = login(), OAuthBearer(partial(check_unsecured, TokenRules()))
     step = broker.take(client.first(), NOW_MS + 60_000)
     confirmation = client.take(step.answer)
     assert confirmation == b"\x01"
