@@ -28,7 +28,7 @@ from broker_lite.handler.context import (
     Request,
     WireAnswer,
 )
-from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported
+from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported, not_offered
 from broker_lite.handler.security.sasl_requests import handle_handshake
 from broker_lite.protocol.framing import decode_header
 from broker_lite.security.sasl.exchange import (
@@ -210,10 +210,9 @@ def _reply_to(exchange: Exchange, message: bytes, now_ms: int) -> Reply:
 async def _answer_versions(context: HandlerContext, exchange: Exchange, request: Request) -> Answer:
     if exchange.state is not State.START:
         raise CloseConnection("a second ApiVersions request during SASL handshake")
-    api = context.apis[API_VERSIONS_KEY]
-    if not api.min_version <= request.api_version <= api.max_version:
+    if not context.offers(request):
         return Answer(await answer_unsupported(context, request))
-    parts = await api.handle(context, request)
+    parts = await context.apis[API_VERSIONS_KEY].handle(context, request)
     assert parts is not None
     first = parts[0]
     if isinstance(first, bytes) and not int.from_bytes(first[:2], "big"):
@@ -270,8 +269,5 @@ async def _out_of_order(context: HandlerContext, request: Request) -> Answer:
 
 
 def _check_offered(context: HandlerContext, request: Request) -> None:
-    api = context.apis.get(request.api_key)
-    if api is None or not api.min_version <= request.api_version <= api.max_version:
-        raise CloseConnection(
-            f"API key {request.api_key} version {request.api_version} is not offered"
-        )
+    if not context.offers(request):
+        raise not_offered(request)

@@ -334,6 +334,11 @@ class HandlerContext:
         self.has_waited = False
         self.stop = Stop()
 
+    def offers(self, request: Request) -> bool:
+        """Whether the API of a request is offered in its version."""
+        api = self.apis.get(request.api_key)
+        return api is not None and api.min_version <= request.api_version <= api.max_version
+
     @property
     def metadata(self) -> "MetadataView":
         """What this broker knows of the cluster, for answers that tell clients about it.

@@ -7,8 +7,9 @@ as such, and a known one is asked about by its name. A client that is refused st
 Rule: X-63, X-64.
 """
 
-from collections.abc import Iterable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final, TypeAlias, TypeVar
 
 from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.context import HandlerContext
@@ -17,6 +18,8 @@ from broker_lite.security.acls.acl import Operation, ResourceType
 
 TopicKey: TypeAlias = str | bytes
 """A topic's name, or its id where the request has ids."""
+
+K = TypeVar("K", bound=TopicKey)
 
 NONE_DENIED: Final[frozenset[TopicKey]] = frozenset()
 
@@ -45,11 +48,7 @@ async def denied_topics_in_turns(
     """Do as denied_topics() for very many topics: other connections have their turn in between."""
     if context.authorizer is None:
         return NONE_DENIED
-    decided: dict[TopicKey, bool] = {}
-    async for key in in_turns(keys):
-        if key not in decided:
-            decided[key] = _is_denied(context, operation, key)
-    return frozenset([key for key, is_denied in decided.items() if is_denied])
+    return await _those(keys, partial(_is_denied, context, operation))
 
 
 def _is_denied(context: HandlerContext, operation: Operation, key: TopicKey) -> bool:
@@ -65,8 +64,17 @@ async def denied_names_in_turns(
     """Do as denied_names() for very many names: other connections have their turn in between."""
     if context.authorizer is None:
         return frozenset()
-    decided: dict[str, bool] = {}
-    async for name in in_turns(names):
-        if name not in decided:
-            decided[name] = is_allowed(context, operation, resource_type, name)
-    return frozenset([name for name, may in decided.items() if not may])
+
+    def is_denied(name: str) -> bool:
+        return not is_allowed(context, operation, resource_type, name)
+
+    return await _those(names, is_denied)
+
+
+async def _those(keys: Iterable[K], is_denied: Callable[[K], bool]) -> frozenset[K]:
+    """Return the keys that are denied; each is asked about once."""
+    decided: dict[K, bool] = {}
+    async for key in in_turns(keys):
+        if key not in decided:
+            decided[key] = is_denied(key)
+    return frozenset([key for key, value in decided.items() if value])

@@ -56,6 +56,13 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
     return handle(context, request)
 
 
+def not_offered(request: Request) -> CloseConnection:
+    """Return what closes the connection of a request whose API or version is not offered."""
+    return CloseConnection(
+        f"API key {request.api_key} version {request.api_version} is not offered"
+    )
+
+
 async def answer_unsupported(context: HandlerContext, request: Request) -> Parts | None:
     """Answer a request whose API or version is not offered.
 
@@ -66,9 +73,7 @@ async def answer_unsupported(context: HandlerContext, request: Request) -> Parts
     """
     api = context.apis.get(API_VERSIONS_KEY)
     if request.api_key != API_VERSIONS_KEY or api is None or request.api_version < api.min_version:
-        raise CloseConnection(
-            f"API key {request.api_key} version {request.api_version} is not offered"
-        )
+        raise not_offered(request)
     return [
         _FALLBACK.pack(
             ErrorCode.UNSUPPORTED_VERSION, 1, API_VERSIONS_KEY, api.min_version, api.max_version

@@ -88,7 +88,8 @@ class NodeThrottling:
             quota.settle_fetch(_size_bytes(parts))
         elif request.api_key not in _EXEMPT and not quota.is_settled:
             quota.settle()
-        if parts is None or quota.throttle_ms <= 0 or not _is_offered(context, request):
+        # what is not offered is answered in another version than that of the request
+        if parts is None or quota.throttle_ms <= 0 or not context.offers(request):
             return parts
         return await with_throttle_time(request, parts, quota.throttle_ms)
 
@@ -98,12 +99,6 @@ def _size_bytes(parts: Parts | None) -> int:
     return _INT32.size + sum(
         len(part) if isinstance(part, bytes) else part.size_bytes for part in parts or ()
     )
-
-
-def _is_offered(context: HandlerContext, request: Request) -> bool:
-    """Whether the answer has the request's version."""
-    api = context.apis.get(request.api_key)
-    return api is not None and api.min_version <= request.api_version <= api.max_version
 
 
 async def with_throttle_time(request: Request, parts: Parts, throttle_ms: int) -> Parts:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.settings.attributes import SettingAttributes
-from broker_lite.settings.declared.declarations import BROKER_SETTINGS
+from broker_lite.settings.declared.declarations import BROKER_SETTINGS, listener_prefix
 from broker_lite.settings.setting import ConfigSource
 from broker_lite.settings.together import check_together
 from broker_lite.settings.values import Value
@@ -90,8 +90,7 @@ class Settings(SettingAttributes):
             name: of the setting, without a prefix.
             mechanism: of SASL, in any case; what is set for the whole listener does not count.
         """
-        of_mechanism = f"{mechanism.lower()}." if mechanism else ""
-        key = f"listener.name.{listener.lower()}.{of_mechanism}{name}"
+        key = listener_prefix(listener, mechanism) + name
         return Given(self.dynamic[key], "dynamic") if key in self.dynamic else self.given.get(key)
 
     def source_of(self, name: str) -> ConfigSource:

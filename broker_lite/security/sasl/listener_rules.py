@@ -23,6 +23,7 @@ from broker_lite.security.sasl.scram import Credential, Scram, TokenCredential
 from broker_lite.security.sasl.scram_mechanisms import SCRAM_MECHANISMS
 from broker_lite.security.sasl.token_rules import OpenKeys, token_check
 from broker_lite.settings import InvalidValue, Settings
+from broker_lite.settings.declared.declarations import listener_prefix
 
 FindUser = Callable[[str, int], Credential | None]
 """Finds a SCRAM credential by the user's name and the number of the mechanism."""
@@ -115,7 +116,7 @@ def _sasl_rules(settings: Settings, listener: str, sources: Sources) -> SaslRule
 
 
 def _modules(settings: Settings, listener: str, mechanism: str) -> Sequence[LoginModule]:
-    own = f"listener.name.{listener.lower()}.{mechanism.lower()}.{_JAAS}"
+    own = listener_prefix(listener, mechanism) + _JAAS
     key = own
     given = settings.own_of_listener(listener, _JAAS, mechanism)
     try:

@@ -22,6 +22,7 @@ from broker_lite.errors import SettingsError
 from broker_lite.security.sasl.oauthbearer import CheckToken, TokenRules, check_unsecured
 from broker_lite.security.sasl.signed_tokens import SignedTokenRules, SignedTokens
 from broker_lite.settings import Settings
+from broker_lite.settings.declared.declarations import listener_prefix
 from broker_lite.settings.values import Value
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def token_check(
         _check_login(listener, options)
     if settings.value(_HANDLER) is not None:
         raise SettingsError(
-            f"{_HANDLER} has to be set as listener.name.{listener.lower()}.oauthbearer.{_HANDLER}"
+            f"{_HANDLER} has to be set as {listener_prefix(listener, _MECHANISM)}{_HANDLER}"
         )
 
     def value(name: str) -> Value:

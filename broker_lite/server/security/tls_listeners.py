@@ -21,6 +21,7 @@ from broker_lite.server.limits.node_limits import time_limit_s
 from broker_lite.server.security.hand_shakes import Turns
 from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.settings import Settings
+from broker_lite.settings.declared.declarations import listener_prefix
 from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 from broker_lite.settings.values import Value
 
@@ -237,10 +238,10 @@ def _warn_of_client_auth(names: _Names) -> None:
     if names.settings.value(_CLIENT_AUTH) != _NO_CLIENT_AUTH:
         logger.warning(
             "%s has no effect on listener %s, where clients authenticate by SASL; for both, set "
-            "listener.name.%s.%s",
+            "%s%s",
             _CLIENT_AUTH,
             names.listener,
-            names.listener.lower(),
+            listener_prefix(names.listener),
             _CLIENT_AUTH,
         )
 

@@ -11,7 +11,7 @@ Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from broker_lite.settings.declared.declarations import find_broker_setting
+from broker_lite.settings.declared.declarations import find_broker_setting, listener_prefix
 from broker_lite.settings.declared.security_settings import SASL_SETTINGS
 from broker_lite.settings.listeners import WITH_SASL, parse_listeners
 from broker_lite.settings.setting import InvalidValue
@@ -122,7 +122,7 @@ def _check_listeners(before: Settings, after: Settings) -> None:
             old = before.value_for_listener(listener.name, name)
             if old != after.value_for_listener(listener.name, name):
                 raise _refused_until_start(name, listener.name)
-        own = f"listener.name.{listener.name.lower()}."
+        own = listener_prefix(listener.name)
         for name in {**before.dynamic, **after.dynamic}:
             is_of_users = name.startswith(own) and name.endswith(_JAAS)
             if is_of_users and before.dynamic.get(name) != after.dynamic.get(name):
@@ -138,7 +138,7 @@ def _check_fixed_of_listeners(before: Settings, after: Settings) -> None:
     if not any(map(_is_shared, _differing(before, after))):
         return
     for listener in parse_listeners(before):
-        prefix = f"listener.name.{listener.name.lower()}."
+        prefix = listener_prefix(listener.name)
         for name, text in after.dynamic.items():
             given = after.given.get(name)
             is_fixed = name.startswith(prefix) and not _can_change(name)

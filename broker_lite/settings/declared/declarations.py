@@ -57,7 +57,8 @@ TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
 )
 """The settings of a topic by name."""
 
-_LISTENER_PREFIX: Final = "listener.name."
+LISTENER_PREFIX: Final = "listener.name."
+"""What the names of settings begin with that count for one listener."""
 
 
 def find_broker_setting(name: str) -> Setting | None:
@@ -70,7 +71,18 @@ def find_broker_setting(name: str) -> Setting | None:
     Source: DynamicBrokerConfig.brokerConfigSynonyms.
     """
     setting = BROKER_SETTINGS.get(name)
-    if setting is not None or not name.startswith(_LISTENER_PREFIX):
+    if setting is not None or not name.startswith(LISTENER_PREFIX):
         return setting
-    _, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
+    _, _, rest = name.removeprefix(LISTENER_PREFIX).partition(".")
     return BROKER_SETTINGS.get(rest) or BROKER_SETTINGS.get(rest.partition(".")[2])
+
+
+def listener_prefix(listener: str, mechanism: str = "") -> str:
+    """Return the prefix of the settings of one listener, or of a mechanism of SASL there.
+
+    Args:
+        listener: its name, in any case.
+        mechanism: in any case; empty for the whole listener.
+    """
+    of_mechanism = f"{mechanism.lower()}." if mechanism else ""
+    return f"{LISTENER_PREFIX}{listener.lower()}.{of_mechanism}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.errors import SettingsError
+from broker_lite.settings.declared.declarations import listener_prefix
 from broker_lite.settings.listeners import Listener, parse_listeners
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.sources.load import with_flags
@@ -166,12 +167,9 @@ def _with_listeners(settings: Settings, protocol: str, origin: str) -> Settings:
 
 
 def _protocols(settings: Settings) -> dict[str, str]:
-    pairs = (each.strip().upper().split(":") for each in _map_of(settings).split(",") if each)
+    entries = settings.listener_security_protocol_map.split(",")
+    pairs = (each.strip().upper().split(":") for each in entries if each)
     return {pair[0].strip(): pair[1].strip() for pair in pairs}
-
-
-def _map_of(settings: Settings) -> str:
-    return settings.listener_security_protocol_map
 
 
 def _renamed(entry: str, protocol: str) -> str:
@@ -189,7 +187,7 @@ def _plain_port(port: int) -> int:
 def _tls(settings: Settings, data_dir: Path, *, is_mutual: bool) -> dict[str, str]:
     texts = {}
     for listener in secured_listeners(settings):
-        prefix = f"listener.name.{listener.name.lower()}.ssl."
+        prefix = f"{listener_prefix(listener.name)}ssl."
         if any(_has_keys(settings, name) for name in (prefix, "ssl.")):
             continue
         texts[f"{prefix}keystore.type"] = "PEM"
@@ -215,11 +213,11 @@ def _sasl(settings: Settings, protocol: str) -> dict[str, str]:
     )
     texts = {}
     for listener in secured_listeners(settings):
-        prefix = f"listener.name.{listener.name.lower()}."
-        texts[f"{prefix}sasl.enabled.mechanisms"] = ",".join(MECHANISMS)
+        enabled = f"{listener_prefix(listener.name)}sasl.enabled.mechanisms"
+        texts[enabled] = ",".join(MECHANISMS)
         for mechanism, module in _MODULES.items():
             options = f" {users}" if mechanism == "PLAIN" else ""
-            texts[f"{prefix}{mechanism.lower()}.sasl.jaas.config"] = (
+            texts[f"{listener_prefix(listener.name, mechanism)}sasl.jaas.config"] = (
                 f"org.apache.kafka.common.security.{module} required{options};"
             )
     return texts

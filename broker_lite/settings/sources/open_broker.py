@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.errors import SettingsError
-from broker_lite.settings.declared.declarations import find_broker_setting
+from broker_lite.settings.declared.declarations import LISTENER_PREFIX, find_broker_setting
 from broker_lite.settings.declared.security_settings import OF_LISTENERS
 from broker_lite.settings.setting import Setting
 
 _JAAS_FILE: Final = re.compile(r"""-Djava\.security\.auth\.login\.config==?["']?([^\s"']+)""")
-_OF_A_LISTENER: Final = "listener.name."
 _RATE: Final = "max.connection.creation.rate"
-_PREFIXES: Final = ("delegation.token.", _OF_A_LISTENER, "sasl.", "ssl.")
+_PREFIXES: Final = ("delegation.token.", LISTENER_PREFIX, "sasl.", "ssl.")
 _NAMES: Final = frozenset(
     {
         "principal.builder.class",
@@ -48,7 +47,7 @@ def served_of_listener(name: str) -> Setting | None:
     Returns:
         None for a name without the prefix, and for a setting that no listener has for itself.
     """
-    if not name.startswith(_OF_A_LISTENER):
+    if not name.startswith(LISTENER_PREFIX):
         return None
     setting = find_broker_setting(name)
     is_own = setting is not None and (setting.name in OF_LISTENERS or setting.name == _RATE)
