@@ -7,9 +7,7 @@ the broker process's user and system time. A ratio is broker-lite's figure over 
 small one is good, for throughput a large one. `bound` is the CPU ratio that must not be passed.
 """
 
-import argparse
 import os
-import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from broker_lite.record import implementations
 from tests.bench.load_client import (
     LoadClient,
     Round,
@@ -30,6 +27,7 @@ from tests.bench.load_client import (
     produce_frame,
     touch_memory,
 )
+from tests.bench.options import begin
 from tests.bench.sendfile_loop import bare_sendfile_rounds
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import ReferenceKafka
@@ -234,14 +232,7 @@ def beside_bare_loop(found: list[Round], bare: list[Round]) -> str:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="requests per round, relative")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cases", default="", help="only cases whose name holds this")
-    parser.add_argument("--alone", action="store_true", help="broker-lite only, without Kafka")
-    options = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-          f"{implementations()}")  # fmt: skip
+    options = begin(__doc__)
     names = {"broker-lite"} if options.alone else {"broker-lite", "kafka"}
     with tempfile.TemporaryDirectory(prefix="cost-") as name:
         folder = Path(name)

@@ -8,9 +8,6 @@ plain records; the best of the rounds counts. `odd` are records that a writer wo
 other bytes, which cannot stay as they are.
 """
 
-import argparse
-import os
-import platform
 import random
 import sys
 import tempfile
@@ -19,11 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from broker_lite.record import implementations
 from broker_lite.record.builder import BatchBuilder, encode_record
 from broker_lite.record.codecs.compression import Codec, compress
 from tests.bench.cost import Target, targets
 from tests.bench.load_client import LoadClient, Round, create_topic, measure, produce_frame
+from tests.bench.options import begin
 from tests.log.batches import batch
 
 _RECORD_BYTES = 100
@@ -128,14 +125,7 @@ def row(case: Case, found: list[list[Round]]) -> str:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="requests per round, relative")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cases", default="", help="only cases whose name holds this")
-    parser.add_argument("--alone", action="store_true", help="broker-lite only, without Kafka")
-    given = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-          f"{implementations()}")  # fmt: skip
+    given = begin(__doc__)
     names = {"broker-lite"} if given.alone else {"broker-lite", "kafka"}
     with (
         tempfile.TemporaryDirectory(prefix="rebuild-") as folder,

@@ -7,9 +7,6 @@ CPU is the broker process's user and system time. Both have the same key and cer
 on the same version and cipher suite. A hand-shake is a whole one, without a session from before.
 """
 
-import argparse
-import os
-import platform
 import socket
 import ssl
 import sys
@@ -20,9 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from broker_lite.record import implementations
 from tests.bench.cost import MIB, MIDDLE, Case, Target, row, run_case
 from tests.bench.load_client import LoadClient, TlsLoadClient, cpu_s
+from tests.bench.options import begin
 from tests.support.broker_process import BrokerProcess
 from tests.support.certificates import Certificates, write_certificates
 from tests.support.raw_client import RawClient
@@ -117,14 +114,7 @@ def hand_shakes(
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="requests per round, relative")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cases", default="", help="only cases whose name holds this")
-    parser.add_argument("--alone", action="store_true", help="broker-lite only, without Kafka")
-    options = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-          f"{implementations()}")  # fmt: skip
+    options = begin(__doc__)
     with tempfile.TemporaryDirectory(prefix="tls-") as name:
         folder = Path(name)
         files = write_certificates(folder)
