@@ -216,7 +216,7 @@ def _run(
     except OSError as error:
         raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
     if settings.broker_lite_security:
-        from broker_lite.security.own.keep import prepare
+        from broker_lite.security.one_word.keep import prepare
 
         prepare(settings, data_dir, time.time())
     # Imported objects stay, and looking for garbage among them takes a twelfth of the import time.

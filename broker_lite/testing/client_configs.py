@@ -1,6 +1,6 @@
 """The settings of Python's clients, which take objects, and the table of all clients.
 
-The others' are in security.own.client_settings.
+The others' are in security.one_word.client_settings.
 """
 
 import base64
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Final, TypeAlias
 
-from broker_lite.security.own.client_settings import Access, of_java, of_kafkajs, of_librdkafka
+from broker_lite.security.one_word.client_settings import Access, of_java, of_kafkajs, of_librdkafka
 
 _TOKEN_S: Final = 3600
 _OAUTHBEARER: Final = "OAUTHBEARER"

@@ -7,7 +7,7 @@ from broker_lite.testing.controlled import Controlled, elements, members
 from broker_lite.testing.processes.forks import BrokerFailed
 
 if TYPE_CHECKING:
-    from broker_lite.security.own.client_settings import Access
+    from broker_lite.security.one_word.client_settings import Access
 
 TextKind: TypeAlias = Literal["confluent", "librdkafka", "java"]
 """Clients whose settings are texts."""
@@ -69,7 +69,7 @@ class SecuredCommands(Controlled):
         return make(self._access(user, mechanism, password))
 
     def _access(self, user: str, mechanism: str, password: str) -> "Access":
-        from broker_lite.security.own.client_settings import Access, key_and_certificate
+        from broker_lite.security.one_word.client_settings import Access, key_and_certificate
 
         view = self._control("GET", "/v1/security")
         protocol = str(view["protocol"])

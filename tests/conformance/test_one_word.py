@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from kafka import KafkaConsumer, KafkaProducer
 
-from broker_lite.security.own.client_settings import properties_text
+from broker_lite.security.one_word.client_settings import properties_text
 from broker_lite.testing import Broker
 from tests.conformance.clients import Builds
 from tests.support.reference_kafka import java_command, run_tool

@@ -157,7 +157,7 @@ def _url(text: str) -> SplitResult:
     try:
         url = urlsplit(text)
         is_url = url.scheme == "file" or (url.scheme in {"http", "https"} and url.hostname)
-        # the port raises, if it is no number
+        # url.port raises ValueError if it is not a number.
         is_url = is_url and _VISIBLE.fullmatch(text) and url.port != 0
     except ValueError:
         is_url = False

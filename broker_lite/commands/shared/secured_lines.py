@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from broker_lite.security.own.client_settings import Access, of_java, properties_text
+from broker_lite.security.one_word.client_settings import Access, of_java, properties_text
 from broker_lite.settings import Settings, join_address
 from broker_lite.settings.per_node import settings_of_node
 from broker_lite.settings.sources.one_word import (

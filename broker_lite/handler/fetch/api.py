@@ -255,7 +255,7 @@ async def _read(
         await load_logs(cluster, pending)
         pending = partitions.pending()
     if context.authorizer is not None:
-        # here, because most brokers have none
+        # Imported here, because most brokers have no authorizer.
         from broker_lite.handler.fetch.denied import judge
 
         terms = await judge(context, terms, pending)

@@ -84,7 +84,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     allowed = produce
     try:
         if context.authorizer is not None:
-            # here, because most brokers have none
+            # Imported here, because most brokers have no authorizer.
             from broker_lite.handler.produce.denied import set_denied_aside
 
             allowed, answers = await set_denied_aside(context, produce)

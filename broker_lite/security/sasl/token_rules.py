@@ -141,7 +141,7 @@ def _with_own_tokens(settings: Settings, check: CheckToken) -> CheckToken:
     """Return a check that also accepts the tokens of the broker's issuer, if it has one."""
     if not settings.broker_lite_security:
         return check
-    from broker_lite.security.own.own_tokens import with_own_tokens
+    from broker_lite.security.one_word.own_tokens import with_own_tokens
 
     return with_own_tokens(settings, check)
 

@@ -83,7 +83,7 @@ def secured(settings: Settings, data_dir: Path) -> Settings:
 
     Args:
         settings: as given.
-        data_dir: where keys and certificates are kept, see security.own.
+        data_dir: where keys and certificates are kept, see security.one_word.
 
     Raises:
         SettingsError: users are wrong, or there is no word that other settings need.

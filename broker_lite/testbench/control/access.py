@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from broker_lite.security.own.client_settings import Access, key_and_certificate
-from broker_lite.security.own.keep import Kept, read_kept
+from broker_lite.security.one_word.client_settings import Access, key_and_certificate
+from broker_lite.security.one_word.keep import Kept, read_kept
 from broker_lite.server.life import Life
 from broker_lite.settings import Listener, Settings, join_address, parse_listeners
 from broker_lite.settings.sources.one_word import (

@@ -103,7 +103,7 @@ def _secured(settings: Settings, plan: Plan) -> Settings:
     """
     if not any(name.startswith(_SECURITY) for name in settings.given):
         return settings
-    from broker_lite.security.own.keep import prepare
+    from broker_lite.security.one_word.keep import prepare
     from broker_lite.settings.sources.one_word import secured
 
     data_dir = Path(plan.data_dir)
@@ -112,7 +112,8 @@ def _secured(settings: Settings, plan: Plan) -> Settings:
         # so that clients can get tokens
         settings = with_flag(settings, "broker.lite.control", "127.0.0.1:0", _SECURITY)
     data_dir.mkdir(parents=True, exist_ok=True)
-    # Where the logs are, brokers of one process of tests find what the first one has made.
+    # Test brokers share a folder for their logs. The first one puts its certificates there, and the
+    # others take them, because making them takes a second.
     shared = Path(plan.log_path).parent if plan.is_temporary else None
     prepare(settings, data_dir, time.time(), shared=shared)
     return settings

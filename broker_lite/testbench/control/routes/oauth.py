@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote_plus
 
 import msgspec
 
-from broker_lite.security.own.tokens import Claims, public_keys, signed_token
+from broker_lite.security.one_word.tokens import Claims, public_keys, signed_token
 from broker_lite.settings.sources.one_word import users_of
 from broker_lite.testbench.control.access import kept_of
 from broker_lite.testbench.control.resource import Call, Resource

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from broker_lite.security.own.client_settings import (
+from broker_lite.security.one_word.client_settings import (
     Access,
     of_java,
     of_librdkafka,

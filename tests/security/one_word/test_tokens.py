@@ -7,8 +7,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from broker_lite.security.own.maker import make
-from broker_lite.security.own.tokens import Claims, public_keys, signed_token, verified
+from broker_lite.security.one_word.maker import make
+from broker_lite.security.one_word.tokens import Claims, public_keys, signed_token, verified
 
 CLAIMS = Claims("http://localhost:9099", "user", "kafka", "", 1_700_000_000, 1_700_003_600)
 

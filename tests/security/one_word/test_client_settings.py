@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.security.own.client_settings import (
+from broker_lite.security.one_word.client_settings import (
     Access,
     key_and_certificate,
     of_java,

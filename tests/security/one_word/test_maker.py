@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs12
 
-from broker_lite.security.own.maker import PASSWORD, make
+from broker_lite.security.one_word.maker import PASSWORD, make
 
 NAMES = ["localhost", "my_service", "*.example.org", "127.0.0.1", "::1"]
 ASKED = {"names": NAMES, "users": ["user", "böb"], "ca": "", "ca_key": "", "token_key": {}}
@@ -67,7 +67,7 @@ def test_the_ca_and_the_key_of_tokens_are_kept(made: dict[str, Any]) -> None:
 
 
 def child(data: bytes, *flags: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, *flags, "-m", "broker_lite.security.own.maker"]
+    command = [sys.executable, *flags, "-m", "broker_lite.security.one_word.maker"]
     return subprocess.run(command, input=data, capture_output=True, timeout=60)
 
 
@@ -89,7 +89,7 @@ def test_what_is_damaged_is_one_line(data: bytes) -> None:
 def test_a_missing_library_is_one_line() -> None:
     hide = (
         "import sys; sys.modules['cryptography'] = None; "
-        "from broker_lite.security.own.maker import main; sys.exit(main())"
+        "from broker_lite.security.one_word.maker import main; sys.exit(main())"
     )
     done = subprocess.run(
         [sys.executable, "-c", hide], input=json.dumps(ASKED).encode(), capture_output=True

@@ -4,7 +4,7 @@ import socket
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.security.own.names import local_addresses, names_of
+from broker_lite.security.one_word.names import local_addresses, names_of
 from broker_lite.settings import load_settings
 
 FIB_TRIE = """Main:

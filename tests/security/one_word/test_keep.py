@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.security.own.keep import KEPT_FILE, Kept, prepare, read_kept
+from broker_lite.security.one_word.keep import KEPT_FILE, Kept, prepare, read_kept
 from broker_lite.settings import load_settings
 
 FILES = (

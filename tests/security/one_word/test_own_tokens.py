@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.security.own.keep import prepare, read_kept
-from broker_lite.security.own.own_tokens import with_own_tokens
-from broker_lite.security.own.tokens import Claims, signed_token
+from broker_lite.security.one_word.keep import prepare, read_kept
+from broker_lite.security.one_word.own_tokens import with_own_tokens
+from broker_lite.security.one_word.tokens import Claims, signed_token
 from broker_lite.security.sasl.oauthbearer import BadToken
 from broker_lite.settings import Settings, load_settings
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from broker_lite.errors import SettingsError
-from broker_lite.security.own.names import names_of
+from broker_lite.security.one_word.names import names_of
 from broker_lite.settings import Settings
 from broker_lite.settings.sources.one_word import (
     CA_FILE,
@@ -28,7 +28,7 @@ from broker_lite.settings.sources.one_word import (
 
 KEPT_FILE: Final = "broker-lite-security.json"
 """All that is kept, in the data directory."""
-_CHILD: Final = "broker_lite.security.own.maker"
+_CHILD: Final = "broker_lite.security.one_word.maker"
 _CHILD_S: Final = 60
 _MODE: Final = 0o600
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW

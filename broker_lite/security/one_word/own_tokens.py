@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from broker_lite.security.own.keep import read_kept
-from broker_lite.security.own.tokens import verified
+from broker_lite.security.one_word.keep import read_kept
+from broker_lite.security.one_word.tokens import verified
 from broker_lite.security.sasl.oauthbearer import BadToken, CheckToken
 from broker_lite.settings import Settings
 
