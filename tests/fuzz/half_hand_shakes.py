@@ -3,8 +3,9 @@
     python -m tests.fuzz.half_hand_shakes --clients 5000
 
 In each phase so many clients come and stay: they say nothing, send a part of their first record,
-send all of it and leave the answer unread, or shake hands and do not authenticate. Then one that
-shakes hands as it should has to be served. When all have gone, the broker has no descriptor more
+send all of it and leave the answer unread, shake hands and do not authenticate, or shake hands and
+send a request a byte at a time, each in a TLS record of its own. Then one that shakes hands as it
+should has to be served. When all have gone, the broker has no descriptor more
 than before, and has logged no traceback.
 """
 
@@ -15,6 +16,7 @@ import socket
 import ssl
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,12 +34,14 @@ BYTES_MAX: Final = 40_000
 """Of memory for a connection whose client has not authenticated."""
 BYTES_MAX_OF_BEGUN: Final = 80_000
 """For one whose hand-shake has begun; at most hand_shakes.AT_ONCE_MAX are so at the same time."""
-PHASES: Final = ("plain", "silent", "cut", "unread", "unknown")
+PHASES: Final = ("plain", "silent", "cut", "unread", "unknown", "slow")
 _SETTLED_S: Final = 60.0
 _MOMENT_S: Final = 0.3
 # The pings of the watch take some of it: a thousand a second.
 _QUIET_SHARE: Final = 0.25
 _FIRST: Final = 50
+# How often each slow client sends its next byte.
+_BYTE_S: Final = 2.0
 _WHO: Final = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="b";'
 
 
@@ -69,6 +73,7 @@ class Clients:
         self._port = port
         self._context = ssl.create_default_context(cafile=files.ca)
         self._hello = self._first_record()
+        self._slow: list[socket.socket] = []
 
     def plain(self) -> socket.socket:
         """Connect to the plain listener."""
@@ -95,6 +100,32 @@ class Clients:
         sock = self._context.wrap_socket(self.silent(), server_hostname="localhost")
         sock.sendall(b"\0\0\1\0")
         return sock
+
+    def slow(self) -> socket.socket:
+        """Shake hands, and leave it to drip() to send the rest of a request."""
+        sock = self.unknown()
+        self._slow.append(sock)
+        return sock
+
+    @contextlib.contextmanager
+    def drip(self) -> Iterator[None]:
+        """Have all slow clients send a byte each, now and then."""
+        ended = threading.Event()
+
+        def send() -> None:
+            while not ended.wait(_BYTE_S):
+                for sock in [*self._slow]:
+                    with contextlib.suppress(OSError):  # it has gone meanwhile
+                        sock.sendall(b"\0")
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self._slow.clear()
 
     def _first_record(self) -> bytes:
         sent = ssl.MemoryBIO()
@@ -178,7 +209,8 @@ def _look(
 ) -> None:
     idle = descriptors(running.pid)
     with StallWatch(running.port, running.pid) as watch:
-        size = _measured(running, getattr(clients, phase), count)
+        with clients.drip():
+            size = _measured(running, getattr(clients, phase), count)
         clients.unknown().close()
         if not _until(lambda: descriptors(running.pid) <= idle + 1):
             found.faults.append(f"{phase}: descriptors do not come back")
