@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.bytecode import write_bytecode
 from tests.bench.load_client import (
     LoadClient,
     batch_of,
@@ -196,6 +197,7 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=1_000)
     parser.add_argument("--log-gb", type=float, default=10)
     options = parser.parse_args()
+    write_bytecode()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with tempfile.TemporaryDirectory(prefix="growth-") as name:
         folder = Path(name)
