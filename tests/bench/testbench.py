@@ -55,7 +55,7 @@ def _run(case: Case, scale: float, rounds: int, folder: Path) -> None:
         targets = []
         for number, (name, asked) in enumerate(_MODES.items()):
             arguments = () if name == _ABSENT else ("--control", "127.0.0.1:0")
-            data_dir = folder / str(number)
+            data_dir = folder / f"{CASES.index(case)}-{number}"
             broker = brokers.enter_context(BrokerProcess(data_dir, arguments=arguments))
             if asked is not None:
                 _ask(broker.control_url, *asked)
@@ -68,7 +68,7 @@ def _run(case: Case, scale: float, rounds: int, folder: Path) -> None:
         base = base or cost
         print(f"{case.name:16} | {target.name:16} | {cost:8.4g} {unit:6} | {cost / base:.3f}")
     for number in range(len(_MODES)):
-        shutil.rmtree(folder / str(number))
+        shutil.rmtree(folder / f"{CASES.index(case)}-{number}")
 
 
 def _first_request(folder: Path) -> None:
