@@ -21,15 +21,15 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from broker_lite.handler.table import APIS
 from broker_lite.wire import DecodeError, messages
 from tests.bench import group_frames as groups
 from tests.bench.growth import resident_bytes
+from tests.fuzz.extreme_outcomes import Findings, Outcome, has_stall, least
 from tests.fuzz.extreme_requests import (
     LARGE,
     LARGE_TOPIC,
@@ -41,7 +41,7 @@ from tests.fuzz.extreme_requests import (
 from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import ReferenceKafka
-from tests.support.stall_watch import STALL_MS_MAX, StallWatch
+from tests.support.stall_watch import StallWatch
 
 CONTROL_BYTES_MAX: Final = 2_097_152
 SECONDS_MAX: Final = 120.0
@@ -63,71 +63,6 @@ UNSUPPORTED_VERSION: Final = 35
 API_VERSIONS: Final = 18
 _CLEAR_PEAK: Final = "5"
 _TRIES: Final = 3
-
-
-class Outcome(NamedTuple):
-    """What one extreme request led to."""
-
-    api: str
-    version: int
-    label: str
-    end: str
-    seconds: float
-    stall_ms: float
-    wall_ms: float
-    cpu_s: float
-    peak_mb: float
-    kept_mb: float
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether it ended as a request may."""
-        return self.end not in ("silent", "garbled")
-
-    def row(self) -> str:
-        """A line of the table."""
-        return (
-            f"{self.api:24} {self.version:3} {self.stall_ms:8.0f} {self.wall_ms:8.0f} "
-            f"{self.cpu_s:7.2f} {self.seconds:7.2f} {self.peak_mb:8.0f} {self.kept_mb:8.0f}  "
-            f"{self.end}: {self.label}"
-        )
-
-
-HEAD: Final = (
-    f"{'API':24} {'ver':>3} {'stall ms':>8} {'wait ms':>8} {'cpu s':>7} {'s':>7} {'peak MB':>8} "
-    f"{'kept MB':>8}  worst request"
-)
-
-
-@dataclass(slots=True)
-class Findings:
-    """What a run saw."""
-
-    outcomes: list[Outcome] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-
-    def add(self, outcome: Outcome) -> None:
-        """Note an outcome, and whether it was wrong."""
-        self.outcomes.append(outcome)
-        if not outcome.is_answer or outcome.stall_ms > STALL_MS_MAX:
-            self.faults.append(outcome.row())
-
-    def worst(self) -> list[Outcome]:
-        """The worst of each API and version."""
-        found: dict[tuple[str, int], Outcome] = {}
-        for each in sorted(self.outcomes, key=lambda each: each.stall_ms):
-            found[each.api, each.version] = each
-        return [found[key] for key in dict.fromkeys((o.api, o.version) for o in self.outcomes)]
-
-    def summary(self) -> str:
-        """The figures of the run."""
-        rows = [HEAD, *(each.row() for each in self.worst())]
-        longest = max((each.stall_ms for each in self.outcomes), default=0.0)
-        rows.append(
-            f"{len(self.outcomes)} requests, the longest stall {longest:.0f} ms, "
-            f"{len(self.faults)} faults"
-        )
-        return "\n".join(rows)
 
 
 _FIELDS: Final[Mapping[str, Any]] = {
@@ -327,18 +262,6 @@ def send_all(data: Path, key: int, version: int, size: int) -> tuple[list[Outcom
     return outcomes, broker.log
 
 
-def least(tries: Sequence[Sequence[Outcome]]) -> list[Outcome]:
-    """Of each request the outcome with the least stall; one that is no answer comes first."""
-    return [
-        min(same, key=lambda each: (each.is_answer, each.stall_ms))
-        for same in zip(*tries, strict=True)
-    ]
-
-
-def _has_stall(outcomes: Iterable[Outcome]) -> bool:
-    return any(each.stall_ms > STALL_MS_MAX for each in outcomes)
-
-
 def run(
     seed: int, size: int, folder: Path, *, api: int | None = None, latest: bool = False
 ) -> Findings:
@@ -357,7 +280,7 @@ def run(
             continue
         for version in range(row.max_version if latest else row.min_version, row.max_version + 1):
             tries: list[list[Outcome]] = []
-            while len(tries) < _TRIES and (not tries or _has_stall(least(tries))):
+            while len(tries) < _TRIES and (not tries or has_stall(least(tries))):
                 data = folder / f"{seed}-{key}-{version}-{len(tries)}"
                 outcomes, log = send_all(data, key, version, size)
                 tries.append(outcomes)

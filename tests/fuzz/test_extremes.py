@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.extremes import Findings, Outcome, least, run
+from tests.fuzz.extreme_outcomes import Findings, Outcome, least
+from tests.fuzz.extremes import run
 
 APIS = (1, 3, 8, 13, 24)
 BYTES = 400_000

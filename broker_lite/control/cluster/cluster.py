@@ -19,8 +19,6 @@ from broker_lite.control.cluster.cluster_view import ClusterView
 from broker_lite.control.cluster.controller import Controller, Moved
 from broker_lite.control.cluster.eligible_replicas import clearings, safety_configs
 from broker_lite.control.cluster.features import (
-    METADATA_VERSION,
-    METADATA_VERSION_MIN,
     given_features,
     initial_features,
 )
@@ -385,7 +383,7 @@ class Cluster(ClusterView):
             self.metadata_log.append(
                 records,
                 now_ms=self._clock.now_ms(),
-                metadata_version=self.features.get(METADATA_VERSION, METADATA_VERSION_MIN),
+                metadata_version=self.metadata_version,
             )
             self._image.apply(records)
 

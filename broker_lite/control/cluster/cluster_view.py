@@ -4,24 +4,33 @@ Nothing is changed here, except that a log is loaded when it is first used.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 
-from broker_lite.control.cluster.features import Supported, supported_features
+from broker_lite.control.cluster.features import (
+    METADATA_VERSION,
+    METADATA_VERSION_MIN,
+    Supported,
+    supported_features,
+)
 from broker_lite.control.cluster.node_settings import NodeSettings
 from broker_lite.control.cluster.stale_view import MetadataView, StaleView
 from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
+from broker_lite.control.topics.placements import Ahead, ahead
 from broker_lite.control.topics.topic_rules import (
     PARTITIONS_PER_REQUEST_MAX,
     Defaults,
+    Growth,
     GrowthPlan,
     NewTopic,
     TopicPlan,
+    growth_places,
     plan_growth,
     plan_topic,
+    topic_places,
 )
 from broker_lite.control.users.acl_table import AclTable
 from broker_lite.control.users.credential_rules import Credentials
@@ -147,6 +156,11 @@ class ClusterView:
         return self._image.delegation_tokens
 
     @property
+    def metadata_version(self) -> int:
+        """The level of metadata.version, which decides on the format of records."""
+        return self.features.get(METADATA_VERSION, METADATA_VERSION_MIN)
+
+    @property
     def supported_features(self) -> Supported:
         """The features and levels that all brokers support: those of the oldest release."""
         return supported_features(min(self._releases, key=RELEASES.index))
@@ -229,20 +243,15 @@ class ClusterView:
         Rule: P-106.
         See: P-102 to P-105.
         """
-        settings = self.settings
-        defaults = Defaults(
-            settings.num_partitions, settings.default_replication_factor, self._chance
-        )
         check_configs = partial(validate_topic_configs, self.settings)
-        return plan_topic(self._image, new, defaults, check_configs)
+        return plan_topic(self._image, new, self._defaults(), check_configs)
 
-    def plan_growth(
-        self,
-        name: str,
-        count: int,
-        assignments: Sequence[Sequence[int]] | None,
-        room: int = PARTITIONS_PER_REQUEST_MAX,
-    ) -> GrowthPlan:
+    def place_topic_ahead(self, new: NewTopic) -> Generator[None, None, Ahead]:
+        """Find places for the partitions of a new topic in slices, before plan_topic()."""
+        places = topic_places(self._image, new, self._defaults())
+        return ahead(self._image.brokers, places, self.metadata_version)
+
+    def plan_growth(self, growth: Growth, room: int = PARTITIONS_PER_REQUEST_MAX) -> GrowthPlan:
         """Check that a topic may have this many partitions, without adding them.
 
         Raises:
@@ -250,4 +259,26 @@ class ClusterView:
 
         See: P-111.
         """
-        return plan_growth(self._image, name, count, assignments, self._chance, room)
+        return plan_growth(self._image, growth, self._chance, room)
+
+    def place_growth_ahead(
+        self, growth: Growth, room: int = PARTITIONS_PER_REQUEST_MAX
+    ) -> Generator[None, None, Ahead | None]:
+        """Find places for the partitions of a topic that grows in slices, before plan_growth().
+
+        Returns:
+            None if there is no such topic.
+        """
+        topic = self._image.topics.get(growth.name)
+        if topic is None:
+            return None
+        places = growth_places(self._image, topic, growth, self._chance, room)
+        return (
+            yield from ahead(
+                self._image.brokers, places, self.metadata_version, topic.partition_count
+            )
+        )
+
+    def _defaults(self) -> Defaults:
+        settings = self.settings
+        return Defaults(settings.num_partitions, settings.default_replication_factor, self._chance)

@@ -4,11 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
-from broker_lite.control.topics.topic_rules import (
-    PARTITIONS_PER_REQUEST_MAX,
-    TopicPlan,
-    placed_at,
-)
+from broker_lite.control.topics.placements import placed_at
+from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX, TopicPlan
 
 
 def kept(topics: Iterable[Topic]) -> Sequence[Topic]:

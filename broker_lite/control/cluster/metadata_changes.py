@@ -36,7 +36,7 @@ def creation(plan: TopicPlan, topic_id: bytes) -> list[MetadataChange]:
     return [
         make(kinds.TOPIC, name=plan.name, topic_id=topic_id),
         *config_changes(TOPIC_RESOURCE, plan.name, plan.overrides),
-        PartitionRecords(topic_id, 0, plan.placements),
+        PartitionRecords(topic_id, 0, plan.placements, plan.encoded),
     ]
 
 
@@ -45,7 +45,8 @@ def growth(plan: GrowthPlan) -> PartitionRecords:
 
     See: P-111 (ReplicationControlManager.createPartitions).
     """
-    return PartitionRecords(plan.topic.topic_id, plan.topic.partition_count, plan.placements)
+    topic = plan.topic
+    return PartitionRecords(topic.topic_id, topic.partition_count, plan.placements, plan.encoded)
 
 
 def removal(topic: Topic) -> MetadataRecord:

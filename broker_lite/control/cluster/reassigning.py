@@ -17,7 +17,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Alteration
 from broker_lite.control.cluster.elections import Election, ReplicaMove, change
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration, Topic
-from broker_lite.control.topics.topic_rules import check_assignment
+from broker_lite.control.topics.placements import check_assignment
 from broker_lite.errors import (
     InvalidReplicaAssignment,
     InvalidReplicationFactor,

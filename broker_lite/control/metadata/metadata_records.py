@@ -9,11 +9,12 @@ Source: MetadataRecordSerde, KIP-631.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from broker_lite.wire import DecodeError, messages
+from broker_lite.wire import ZERO_UUID, DecodeError, messages
 
 FRAME_VERSION: Final = 1
 FRAME_SIZE_BYTES: Final = 3
 _INT32_BYTES: Final = 4
+_PLACE_FROM: Final = FRAME_SIZE_BYTES + _INT32_BYTES + len(ZERO_UUID)
 
 REGISTER_BROKER: Final = 0
 UNREGISTER_BROKER: Final = 1
@@ -92,6 +93,31 @@ class Placement(NamedTuple):
     directories: tuple[bytes, ...]
 
 
+class EncodedPlacements:
+    """Places of partitions as their records have them, each encoded once.
+
+    Attributes:
+        metadata_version: in force, which decides on the format.
+    """
+
+    __slots__ = ("_parts", "metadata_version")
+
+    def __init__(self, metadata_version: int) -> None:
+        """Begin with nothing encoded."""
+        self.metadata_version = metadata_version
+        self._parts: dict[Placement, tuple[bytes, bytes]] = {}
+
+    def of(self, placement: Placement) -> tuple[bytes, bytes]:
+        """Return what comes before the number and the topic id of a partition, and what after."""
+        parts = self._parts.get(placement)
+        if parts is None:
+            value = encode(_partition_record(ZERO_UUID, 0, placement), self.metadata_version)
+            # number and topic id are the first fields of the message
+            parts = value[:FRAME_SIZE_BYTES], value[_PLACE_FROM:]
+            self._parts[placement] = parts
+        return parts
+
+
 class PartitionRecords(NamedTuple):
     """The records of partitions that are added to one topic.
 
@@ -101,41 +127,42 @@ class PartitionRecords(NamedTuple):
     Attributes:
         first_index: the number of the first partition; those of the others follow.
         placements: where each of them is.
+        encoded: those places that are encoded already.
     """
 
     topic_id: bytes
     first_index: int
     placements: Sequence[Placement]
+    encoded: EncodedPlacements | None = None
 
     def each(self) -> Iterator[MetadataRecord]:
         """Return the records one by one."""
         for index, placement in enumerate(self.placements, self.first_index):
-            yield self._record(index, placement)
-
-    def _record(self, index: int, placement: Placement) -> MetadataRecord:
-        return make(
-            PARTITION,
-            partition_id=index,
-            topic_id=self.topic_id,
-            replicas=list(placement.replicas),
-            isr=list(placement.isr),
-            leader=placement.isr[0],
-            leader_epoch=0,
-            partition_epoch=0,
-            directories=list(placement.directories),
-        )
+            yield _partition_record(self.topic_id, index, placement)
 
     def encode_each(self, metadata_version: int) -> Iterator[bytes]:
         """Return the values of the records one by one; see encode()."""
-        heads_and_tails: dict[Placement, tuple[bytes, bytes]] = {}
+        encoded = self.encoded
+        if encoded is None or encoded.metadata_version != metadata_version:
+            encoded = EncodedPlacements(metadata_version)
+        part_of = encoded.of
         for index, placement in enumerate(self.placements, self.first_index):
-            found = heads_and_tails.get(placement)
-            if found is None:
-                value = encode(self._record(0, placement), metadata_version)
-                # the number of the partition is the first field of the message
-                found = value[:FRAME_SIZE_BYTES], value[FRAME_SIZE_BYTES + _INT32_BYTES :]
-                heads_and_tails[placement] = found
-            yield found[0] + index.to_bytes(_INT32_BYTES, "big") + found[1]
+            head, tail = part_of(placement)
+            yield head + index.to_bytes(_INT32_BYTES, "big") + self.topic_id + tail
+
+
+def _partition_record(topic_id: bytes, index: int, placement: Placement) -> MetadataRecord:
+    return make(
+        PARTITION,
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=list(placement.replicas),
+        isr=list(placement.isr),
+        leader=placement.isr[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=list(placement.directories),
+    )
 
 
 MetadataChange = MetadataRecord | PartitionRecords

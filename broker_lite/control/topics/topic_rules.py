@@ -10,12 +10,19 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
-from broker_lite.control.metadata.metadata_records import Placement
+from broker_lite.control.metadata.metadata_records import EncodedPlacements, Placement
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.metadata.topic_names import check_topic_name
-from broker_lite.control.topics.placing import Placer
+from broker_lite.control.topics.placements import (
+    Ahead,
+    Slices,
+    added,
+    assigned,
+    chosen,
+    encoded_of,
+    found,
+)
 from broker_lite.errors import (
     InvalidConfig,
     InvalidPartitions,
@@ -43,6 +50,7 @@ class NewTopic(NamedTuple):
     Args:
         assignments: (partition index, broker ids) of a manual assignment; empty without one.
         configs: in the order of the request; if a key occurs twice, the last value counts.
+        ahead: places that were found for its partitions; None if they are to be found now.
     """
 
     name: str
@@ -50,6 +58,7 @@ class NewTopic(NamedTuple):
     replication_factor: int = USE_DEFAULT
     assignments: Sequence[tuple[int, Sequence[int]]] = ()
     configs: Sequence[tuple[str, str | None]] = ()
+    ahead: Ahead | None = None
 
 
 class TopicPlan(NamedTuple):
@@ -57,11 +66,13 @@ class TopicPlan(NamedTuple):
 
     Args:
         placements: where each partition goes.
+        encoded: those of them that are encoded already.
     """
 
     name: str
     placements: Sequence[Placement]
     overrides: Mapping[str, str]
+    encoded: EncodedPlacements | None = None
 
     @property
     def partition_count(self) -> int:
@@ -108,72 +119,29 @@ def plan_topic(
         raise InvalidTopic(f"Topic '{new.name}' collides with existing topic: {colliding}")
     overrides = _overrides(new.configs)
     check_configs(overrides)
+    placements = found(image.brokers, topic_places(image, new, defaults), new.ahead)
+    return TopicPlan(new.name, placements, overrides, encoded_of(new.ahead))
+
+
+def topic_places(image: MetadataImage, new: NewTopic, defaults: Defaults) -> Slices:
+    """Find places for the partitions of a new topic.
+
+    Raises:
+        InvalidPartitions, InvalidReplicationFactor, InvalidReplicaAssignment, InvalidRequest: see
+            the rules.
+
+    See: P-103, P-104.
+    """
     if new.assignments:
-        placements = _assigned(new, image.brokers)
-    else:
-        count, factor = _numbers(new, defaults)
-        try:
-            placements = _placed(image.brokers, count, factor, defaults.chance)
-        except InvalidReplicationFactor as error:
-            raise InvalidReplicationFactor(
-                f"Unable to replicate the partition {factor} time(s): {error.message}"
-            ) from None
-    return TopicPlan(new.name, placements, overrides)
-
-
-def _placed(
-    brokers: BrokerRegistrations, count: int, replication_factor: int, chance: random.Random
-) -> list[Placement]:
-    """Place partitions that nobody has assigned.
-
-    Raises:
-        InvalidReplicationFactor: there are not so many brokers, or none of them may lead.
-
-    Rule: P-103.
-    See: C-01, C-02.
-    """
-    usable = brokers.usable()
-    placer = Placer(usable, chance=chance)
-    placer.check(replication_factor)
-    if len(usable) == 1:  # nothing to choose: a topic may get 10,000 partitions at once
-        return [placed_at(brokers, (usable[0].node_id,))] * count
-    known: dict[tuple[int, ...], Placement] = {}
-    placements = []
-    for _ in range(count):
-        replicas = placer.place(replication_factor)
-        placement = known.get(replicas)
-        if placement is None:
-            placement = known[replicas] = placed_at(brokers, replicas)
-        placements.append(placement)
-    return placements
-
-
-def _assigned_placement(
-    brokers: BrokerRegistrations, index: int, replicas: Sequence[int]
-) -> Placement:
-    """Return the placement of a partition whose replicas somebody has chosen.
-
-    Raises:
-        InvalidReplicaAssignment: none of the brokers may lead.
-
-    Rule: C-03 (ReplicationControlManager.createTopic).
-    """
-    placement = placed_at(brokers, tuple(replicas))
-    if not placement.isr:
-        raise InvalidReplicaAssignment(
-            f"All brokers specified in the manual partition assignment for partition {index} are "
-            "fenced or in controlled shutdown."
-        )
-    return placement
-
-
-def placed_at(brokers: BrokerRegistrations, replicas: tuple[int, ...]) -> Placement:
-    """Return the placement of a new partition; those of the brokers that are active are in sync."""
-    return Placement(
-        replicas,
-        tuple(filter(brokers.is_active, replicas)),
-        tuple(map(brokers.default_directory, replicas)),
-    )
+        _check_numbers_are_open(new)
+        return (yield from assigned(image.brokers, new.assignments))
+    count, factor = _numbers(new, defaults)
+    try:
+        return (yield from chosen(image.brokers, count, factor, defaults.chance))
+    except InvalidReplicationFactor as error:
+        raise InvalidReplicationFactor(
+            f"Unable to replicate the partition {factor} time(s): {error.message}"
+        ) from None
 
 
 def _overrides(configs: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
@@ -203,10 +171,10 @@ def _numbers(new: NewTopic, defaults: Defaults) -> tuple[int, int]:
     return count, defaults.replication_factor if factor == USE_DEFAULT else factor
 
 
-def _assigned(new: NewTopic, brokers: BrokerRegistrations) -> list[Placement]:
-    """Return the placement of each partition of a manual assignment.
+def _check_numbers_are_open(new: NewTopic) -> None:
+    """Check that a topic with a manual assignment has no other numbers.
 
-    Rule: P-104.
+    See: P-104.
     """
     if new.replication_factor != USE_DEFAULT:
         raise InvalidRequest(
@@ -216,77 +184,42 @@ def _assigned(new: NewTopic, brokers: BrokerRegistrations) -> list[Placement]:
         raise InvalidRequest(
             "A manual partition assignment was specified, but numPartitions was not set to -1."
         )
-    assigned: dict[int, Placement] = {}
-    factor: int | None = None
-    for index, replicas in new.assignments:
-        if index in assigned:
-            raise InvalidReplicaAssignment(
-                f"Found multiple manual partition assignments for partition {index}"
-            )
-        check_assignment(replicas, factor, brokers)
-        assigned[index] = _assigned_placement(brokers, index, replicas)
-        factor = len(replicas)
-    if assigned.keys() != set(range(len(assigned))):
-        raise InvalidReplicaAssignment(
-            "partitions should be a consecutive 0-based integer sequence"
-        )
-    return [assigned[index] for index in range(len(assigned))]
 
 
-def check_assignment(
-    replicas: Sequence[int], replication_factor: int | None, brokers: BrokerRegistrations
-) -> None:
-    """Check the replicas given for one partition.
+class Growth(NamedTuple):
+    """A topic that a request wants to have more partitions.
 
     Args:
-        replicas: broker ids in the order of preference.
-        replication_factor: how many there must be, None if any number will do.
-        brokers: those of the cluster.
-
-    Raises:
-        InvalidReplicaAssignment: the replicas are not valid; the error has Kafka's text.
-
-    Rule: P-104 (ReplicationControlManager.validateManualPartitionAssignment).
+        total: how many partitions it is to have.
+        assignments: the replicas of each added partition, None to let the broker choose.
+        ahead: places that were found for them; None if they are to be found now.
     """
-    if not replicas:
-        raise InvalidReplicaAssignment(
-            "The manual partition assignment includes an empty replica list."
-        )
-    previous = None
-    for broker_id in sorted(replicas):
-        if broker_id not in brokers.by_id:
-            raise InvalidReplicaAssignment(
-                f"The manual partition assignment includes broker {broker_id}, but no such "
-                "broker is registered."
-            )
-        if broker_id == previous:
-            raise InvalidReplicaAssignment(
-                f"The manual partition assignment includes the broker {broker_id} more than once."
-            )
-        previous = broker_id
-    if replication_factor is not None and len(replicas) != replication_factor:
-        raise InvalidReplicaAssignment(
-            f"The manual partition assignment includes a partition with {len(replicas)} "
-            f"replica(s), but this is not consistent with previous partitions, which have "
-            f"{replication_factor} replica(s)."
-        )
+
+    name: str
+    total: int
+    assignments: Sequence[Sequence[int]] | None = None
+    ahead: Ahead | None = None
+
+
+class GrowthPlan(NamedTuple):
+    """A topic that may get more partitions, and where they go."""
+
+    topic: Topic
+    placements: Sequence[Placement]
+    encoded: EncodedPlacements | None = None
 
 
 def plan_growth(
     image: MetadataImage,
-    name: str,
-    count: int,
-    assignments: Sequence[Sequence[int]] | None,
+    growth: Growth,
     chance: random.Random,
     room: int = PARTITIONS_PER_REQUEST_MAX,
-) -> "GrowthPlan":
+) -> GrowthPlan:
     """Check that a topic may have this many partitions from now on, and place those added.
 
     Args:
         image: of the cluster.
-        name: of the topic.
-        count: the new total.
-        assignments: the replicas of each added partition, None to let the broker choose.
+        growth: what is wanted.
         chance: as in Defaults.
         room: how many partitions may be added; a request may ask for billions.
 
@@ -297,39 +230,37 @@ def plan_growth(
 
     Rule: P-111 (ReplicationControlManager.createPartitions).
     """
-    topic = image.topics.get(name)
+    topic = image.topics.get(growth.name)
     if topic is None:
         raise UnknownTopicOrPartition
-    if count == topic.partition_count:
+    if growth.total == topic.partition_count:
         raise InvalidPartitions(f"Topic already has {topic.partition_count} partition(s).")
-    if count < topic.partition_count:
+    if growth.total < topic.partition_count:
         raise InvalidPartitions(
             f"The topic {topic.name} currently has {topic.partition_count} partition(s); "
-            f"{count} would not be an increase."
+            f"{growth.total} would not be an increase."
         )
-    added = count - topic.partition_count
+    places = growth_places(image, topic, growth, chance, room)
+    placements = found(image.brokers, places, growth.ahead, topic.partition_count)
+    return GrowthPlan(topic, placements, encoded_of(growth.ahead))
+
+
+def growth_places(
+    image: MetadataImage, topic: Topic, growth: Growth, chance: random.Random, room: int
+) -> Slices:
+    """Find places for the partitions that are added to a topic; see plan_growth()."""
+    count = growth.total - topic.partition_count
     factor = len(topic.partitions[0].replicas)
-    if assignments is None:
-        if added > room:
+    if growth.assignments is None:
+        if count > room:
             raise UnknownServerError
-        return GrowthPlan(topic, _placed(image.brokers, added, factor, chance))
-    if len(assignments) != added:
+        return (yield from chosen(image.brokers, count, factor, chance))
+    if len(growth.assignments) != count:
         raise InvalidReplicaAssignment(
-            f"Attempted to add {added} additional partition(s), but only {len(assignments)} "
-            "assignment(s) were specified."
+            f"Attempted to add {count} additional partition(s), but only "
+            f"{len(growth.assignments)} assignment(s) were specified."
         )
-    placements = []
-    for index, replicas in enumerate(assignments, topic.partition_count):
-        check_assignment(replicas, factor, image.brokers)
-        placements.append(_assigned_placement(image.brokers, index, replicas))
-    return GrowthPlan(topic, placements)
-
-
-class GrowthPlan(NamedTuple):
-    """A topic that may get more partitions, and where they go."""
-
-    topic: Topic
-    placements: Sequence[Placement]
+    return (yield from added(image.brokers, growth.assignments, topic.partition_count, factor))
 
 
 def check_partition_total(counts: Sequence[int]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX, GrowthPlan
+from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX, Growth, GrowthPlan
 from broker_lite.errors import (
     BrokerError,
     InvalidRequest,
@@ -24,7 +24,7 @@ from broker_lite.errors import (
 from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.large import in_slices, in_turns, lazily
 from broker_lite.handler.topics.charged import mutation_quota
 from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
 from broker_lite.security.acls.acl import Operation, ResourceType
@@ -64,7 +64,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     async for start in in_turns(starts, at_least=1):
         some = body.topics[start : start + TOPICS_AT_A_TIME]
         once = [entry for entry in some if counts[entry.name] == 1 and entry.name not in denied]
-        refused, planned = _plan(cluster, once, room, quota)
+        growths = await _growths(cluster, once, max(room, 0))
+        refused, planned = _plan(cluster, growths, room, quota)
         room -= sum(len(plan.placements) for plan in planned)
         error = None if body.validate_only else await _grow(cluster, planned)
         outcomes += refused
@@ -88,8 +89,22 @@ async def _denied(context: HandlerContext, counts: Counter[str]) -> frozenset[st
     )
 
 
+async def _growths(cluster: Cluster, entries: Sequence[Any], room: int) -> list[Growth]:
+    """Return what is wanted of some topics, with the places of the added partitions."""
+    growths = []
+    for entry in entries:
+        assignments = entry.assignments
+        replicas = None if assignments is None else [one.broker_ids for one in assignments]
+        growth = Growth(entry.name, entry.count, replicas)
+        ahead = await in_slices(cluster.place_growth_ahead(growth, room))
+        if ahead is not None:
+            room = max(room - len(ahead.placements), 0)
+        growths.append(growth._replace(ahead=ahead))
+    return growths
+
+
 def _plan(
-    cluster: Cluster, entries: Sequence[Any], room: int, quota: "MutationQuota | None"
+    cluster: Cluster, growths: Sequence[Growth], room: int, quota: "MutationQuota | None"
 ) -> tuple[list[Outcome], list[GrowthPlan]]:
     """What cannot grow and why, the plans of what can.
 
@@ -98,17 +113,15 @@ def _plan(
 
     Args:
         cluster: the cluster whose topics are to grow.
-        entries: some topics of a request.
+        growths: what a request wants of some topics.
         room: how many partitions may be added.
         quota: of the client; None if there is none.
     """
     refused: list[Outcome] = []
     planned: list[GrowthPlan] = []
-    for entry in entries:
-        assignments = entry.assignments
-        replicas = None if assignments is None else [one.broker_ids for one in assignments]
+    for growth in growths:
         try:
-            plan = cluster.plan_growth(entry.name, entry.count, replicas, max(room, 0))
+            plan = cluster.plan_growth(growth, max(room, 0))
             if quota is not None:
                 quota.record(len(plan.placements))
             room -= len(plan.placements)
@@ -117,9 +130,9 @@ def _plan(
             planned.append(plan)
         except UnknownServerError as error:  # no room: none for the topics after it either
             room = -1
-            refused.append((entry.name, error.with_traceback(None)))
+            refused.append((growth.name, error.with_traceback(None)))
         except BrokerError as error:
-            refused.append((entry.name, error.with_traceback(None)))
+            refused.append((growth.name, error.with_traceback(None)))
     return refused, planned
 
 

@@ -8,7 +8,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK
 from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import Growth, NewTopic
 from broker_lite.errors import (
     InvalidTopic,
     SettingsError,
@@ -58,7 +58,7 @@ def test_a_new_cluster_has_no_topics_and_the_features_of_a_new_cluster(
 def test_everything_is_there_after_a_restart(open_cluster: OpenCluster, sync: bool) -> None:
     first = open_cluster()
     topic = first.create_topic("t")
-    first.create_partitions([first.plan_growth("t", 3, None)])
+    first.create_partitions([first.plan_growth(Growth("t", 3))])
     first.create_topic("gone")
     first.delete_topics([first.topics["gone"]])
     first.alter_configs(

@@ -10,7 +10,7 @@ from broker_lite.control.metadata import metadata_records as kinds
 from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.metadata_records import decode
 from broker_lite.control.metadata.topic import NO_LEADER
-from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import Growth, NewTopic
 from broker_lite.record.records import iterate_records
 from tests.control.conftest import OpenCluster
 from tests.control.metadata_files import stored
@@ -210,7 +210,7 @@ def test_more_brokers_than_before_get_new_partitions(open_cluster: OpenCluster) 
     with_topic(first, [[1]])
     first.close()
     second = started(open_cluster)
-    second.create_partitions([second.plan_growth("t", 40, None)])
+    second.create_partitions([second.plan_growth(Growth("t", 40))])
     leaders = {one.leader for one in second.topics["t"].partitions[1:]}
     assert leaders == {1, 2, 3}
 

@@ -3,7 +3,7 @@ from collections.abc import Collection
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import Topic
-from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import Growth, NewTopic
 from tests.control.conftest import OpenCluster
 
 
@@ -31,7 +31,7 @@ def test_changes_are_told_when_they_are_made(open_cluster: OpenCluster) -> None:
     cluster.watchers.add(first)
     cluster.watchers.add(second)
     cluster.create_topics([cluster.plan_topic(NewTopic("t", 2))])
-    (grown,) = cluster.create_partitions([cluster.plan_growth("t", 3, None)])
+    (grown,) = cluster.create_partitions([cluster.plan_growth(Growth("t", 3))])
     cluster.alter_configs([(GROUP_RESOURCE, "g", {"consumer.session.timeout.ms": "50000"})])
     cluster.alter_configs([(BROKER_RESOURCE, "", {"log.retention.ms": "5"})])
     cluster.delete_topics([grown])

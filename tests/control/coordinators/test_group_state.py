@@ -12,7 +12,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.watcher import Watchers
 from broker_lite.control.metadata.image import GROUP_RESOURCE
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
-from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import Growth, NewTopic
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.groups.members import GroupMembers
 from broker_lite.errors import NotCoordinator, UnknownServerError
@@ -350,7 +350,7 @@ def test_g07_a_state_log_that_has_grown_says_nothing_old(
     for name in names:
         asyncio.run(node.commit(name, 1))
     before = {name: node.groups.partition_of(name) for name in names}
-    node.cluster.create_partitions([node.cluster.plan_growth(OFFSETS_TOPIC, 5, None)])
+    node.cluster.create_partitions([node.cluster.plan_growth(Growth(OFFSETS_TOPIC, 5))])
     assert {name: node.groups.partition_of(name) for name in names} == before
     asyncio.run(node.commit("g0", 2))
     node.restart()

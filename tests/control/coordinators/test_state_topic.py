@@ -5,7 +5,7 @@ import pytest
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.state_topic import ReplayedBatch, StateTopic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import Growth, NewTopic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import (
@@ -109,7 +109,7 @@ def test_g07_what_is_where_does_not_change_while_it_is_used(open_cluster: OpenCl
     cluster = open_cluster(offsets_topic_num_partitions="3")
     topic = StateTopic(cluster, OFFSETS_TOPIC)
     assert (topic.ensure().partition_count, topic.partition_of("g")) == (3, 103 % 3)
-    cluster.create_partitions([cluster.plan_growth(OFFSETS_TOPIC, 7, None)])
+    cluster.create_partitions([cluster.plan_growth(Growth(OFFSETS_TOPIC, 7))])
     assert topic.partition_of("g") == 103 % 3
     assert StateTopic(cluster, OFFSETS_TOPIC).partition_of("g") == 103 % 7
     # a topic that is made anew is another one

@@ -8,12 +8,13 @@ import pytest
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_records import Placement
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
+from broker_lite.control.topics.placements import check_assignment
 from broker_lite.control.topics.topic_rules import (
     Defaults,
+    Growth,
     GrowthPlan,
     NewTopic,
     TopicPlan,
-    check_assignment,
     check_partition_total,
     plan_growth,
     plan_topic,
@@ -42,7 +43,7 @@ def planned(image: MetadataImage, new: NewTopic, **numbers: int) -> TopicPlan:
 
 
 def grown(image: MetadataImage, count: int, assignments: Any = None, name: str = "t") -> GrowthPlan:
-    return plan_growth(image, name, count, assignments, random.Random(1))
+    return plan_growth(image, Growth(name, count, assignments), random.Random(1))
 
 
 def with_topic(image: MetadataImage, *replicas: int) -> MetadataImage:
@@ -220,4 +221,4 @@ def test_p111_billions_of_partitions_are_refused_before_they_are_placed() -> Non
     image = with_topic(image_of_brokers(1), 1)
     for room in (0, 10_000):
         with pytest.raises(UnknownServerError):
-            plan_growth(image, "t", 2**31 - 1, None, random.Random(1), room)
+            plan_growth(image, Growth("t", 2**31 - 1), random.Random(1), room)

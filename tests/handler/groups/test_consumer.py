@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import Growth, NewTopic
 from broker_lite.handler.authorized import GROUP_OPERATIONS, NOT_ASKED
 from broker_lite.wire import messages
 from tests.handler.groups.group_requests import break_log
@@ -41,7 +41,7 @@ def test_g87_every_version_gets_its_partitions(broker: HandlerBroker, version: i
 def test_g84_a_topic_that_grows_is_noticed(broker: HandlerBroker) -> None:
     create_topic(broker)
     epoch = heartbeat(broker).member_epoch
-    broker.cluster.create_partitions([broker.cluster.plan_growth("t", 3, None)])
+    broker.cluster.create_partitions([broker.cluster.plan_growth(Growth("t", 3))])
     owned = [
         messages.ConsumerGroupHeartbeatRequest.TopicPartitions(
             topic_id=broker.cluster.topics["t"].topic_id, partitions=[0, 1]
