@@ -138,7 +138,9 @@ class Settling:
             for key, (code, mark, start) in _marks(self._clients, node_id, here).items():
                 if code:
                     yield f"{key}: {node_id} answers a Fetch with {code}"
-                marks[key].add((mark, start))
+                # A replica that is behind the leader's start gets there. One that is beyond stays:
+                # the leader crashed before it noted a deletion (C-52).
+                marks[key].add((mark, min(start, starts[key])))
             for key, size in _sizes(self._clients, node_id).items():
                 if key in here:
                     sizes[key].add(size)
