@@ -12,6 +12,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -51,10 +53,10 @@ public class Secured {
       }
       Secured secured = new Secured(parts[0], words);
       running.add(threads.submit(() -> {
-        if (parts[1].equals("works")) {
-          secured.work();
-        } else {
-          secured.beRefused();
+        switch (parts[1]) {
+          case "works" -> secured.work();
+          case "denied" -> secured.beDenied();
+          default -> secured.beRefused();
         }
         return null;
       }));
@@ -74,10 +76,9 @@ public class Secured {
     reading.put("auto.offset.reset", "earliest");
     reading.put("isolation.level", "read_committed");
     reading.put("enable.auto.commit", false);
-    StringSerializer strings = new StringSerializer();
-    try (KafkaProducer<String, String> producer = new KafkaProducer<>(settings(), strings, strings);
-        KafkaProducer<String, String> other = new KafkaProducer<>(transactional, strings, strings);
-        KafkaConsumer<String, String> consumer = new KafkaConsumer<>(reading, new StringDeserializer(), new StringDeserializer())) {
+    try (KafkaProducer<String, String> producer = producer(settings());
+        KafkaProducer<String, String> other = producer(transactional);
+        KafkaConsumer<String, String> consumer = consumer(reading)) {
       boolean works = attempt("produce", () -> producer.send(new ProducerRecord<>(topic, "one")).get())
           && attempt("group", () -> {
             consumer.subscribe(List.of(topic));
@@ -113,6 +114,78 @@ public class Secured {
     } catch (Exception e) {
       Lines.emit("told", name, "error", causeOf(e).getClass().getSimpleName());
     }
+  }
+
+  private void beDenied() {
+    String topic = words.get("topic");
+    Map<String, Object> transactional = settings();
+    transactional.put("transactional.id", topic);
+    Map<String, Object> idempotent = settings();
+    idempotent.put("enable.idempotence", true);
+    Map<String, Object> reading = settings();
+    reading.put("group.id", topic);
+    try {
+      switch (words.get("action")) {
+        case "produce" -> send(settings());
+        case "idempotent" -> send(idempotent);
+        case "read", "join" -> {
+          try (KafkaConsumer<String, String> consumer = consumer(reading)) {
+            consumer.subscribe(List.of(topic));
+            read(consumer, "one");
+          }
+        }
+        case "transact" -> {
+          try (KafkaProducer<String, String> producer = begun(transactional)) {
+            producer.send(new ProducerRecord<>(topic, "one")).get();
+            producer.commitTransaction();
+          }
+        }
+        case "offsets" -> {
+          try (KafkaProducer<String, String> producer = begun(transactional)) {
+            producer.sendOffsetsToTransaction(Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(0)), new ConsumerGroupMetadata(topic));
+          }
+        }
+        case "describe" -> {
+          try (Admin admin = Admin.create(settings())) {
+            admin.describeTopics(List.of(topic)).allTopicNames().get();
+          }
+        }
+        default -> {
+          try (Admin admin = Admin.create(settings())) {
+            admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
+          }
+        }
+      }
+      Lines.emit("told", name, "error", "ok");
+    } catch (Exception e) {
+      Lines.emit("told", name, "error", causeOf(e).getClass().getSimpleName());
+    }
+  }
+
+  private void send(Map<String, Object> settings) throws Exception {
+    try (KafkaProducer<String, String> producer = producer(settings)) {
+      producer.send(new ProducerRecord<>(words.get("topic"), "one")).get();
+    }
+  }
+
+  private static KafkaProducer<String, String> begun(Map<String, Object> settings) {
+    KafkaProducer<String, String> producer = producer(settings);
+    try {
+      producer.initTransactions();
+      producer.beginTransaction();
+      return producer;
+    } catch (RuntimeException e) {
+      producer.close();
+      throw e;
+    }
+  }
+
+  private static KafkaProducer<String, String> producer(Map<String, Object> settings) {
+    return new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
+  }
+
+  private static KafkaConsumer<String, String> consumer(Map<String, Object> settings) {
+    return new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
   }
 
   private boolean attempt(String step, Step action) {

@@ -33,7 +33,8 @@ async function attempt(each, step, action) {
     return true;
   } catch (error) {
     if (each.words.kind === 'works') console.error(each.name, step, error);
-    emit('told', each.name, step, error.cause ? `${error.name}:${error.cause.name}:${error.cause.type ?? ''}` : `${error.name}:${error.type ?? ''}`);
+    const inner = error.cause ?? error.errors?.[0];
+    emit('told', each.name, step, inner ? `${error.name}:${inner.name}:${inner.type ?? ''}` : `${error.name}:${error.type ?? ''}`);
     return false;
   }
 }
@@ -101,13 +102,75 @@ async function beRefused(each) {
   await admin.disconnect();
 }
 
+async function administer(kafka, action) {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    await action(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+// What a client does whose user lacks a right.
+const actions = {
+  async produce(kafka, topic, settings = {}) {
+    const producer = kafka.producer(settings);
+    try {
+      await producer.connect();
+      await producer.send({ topic, messages: [{ value: 'one' }] });
+    } finally {
+      await producer.disconnect();
+    }
+  },
+  idempotent: (kafka, topic) => actions.produce(kafka, topic, { idempotent: true }),
+  async read(kafka, topic) {
+    const consumer = kafka.consumer({ groupId: topic });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [topic] });
+      await new Promise((resolve, reject) => {
+        consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+        setTimeout(() => reject(new Error('no record')), TIMEOUT_MS).unref();
+        consumer.run({ eachMessage: async () => resolve() }).catch(reject);
+      });
+    } finally {
+      await consumer.disconnect();
+    }
+  },
+  join: (kafka, topic) => actions.read(kafka, topic),
+  async transact(kafka, topic, proceed = (transaction) => transaction.send({ topic, messages: [{ value: 'one' }] })) {
+    const producer = kafka.producer({ transactionalId: topic, idempotent: true, maxInFlightRequests: 1 });
+    try {
+      await producer.connect();
+      const transaction = await producer.transaction();
+      await proceed(transaction);
+      await transaction.commit();
+    } finally {
+      await producer.disconnect();
+    }
+  },
+  offsets: (kafka, topic) =>
+    actions.transact(kafka, topic, (transaction) =>
+      transaction.sendOffsets({ consumerGroupId: topic, topics: [{ topic, partitions: [{ partition: 0, offset: '0' }] }] }),
+    ),
+  describe: (kafka, topic) => administer(kafka, (admin) => admin.fetchTopicMetadata({ topics: [topic] })),
+  create: (kafka, topic) => administer(kafka, (admin) => admin.createTopics({ topics: [{ topic }] })),
+};
+
+const executions = {
+  works: work,
+  fails: beRefused,
+  denied: (each) => attempt(each, 'error', () => actions[each.words.action](clientOf(each), each.words.topic)),
+};
+
 run(async () => {
   const running = [];
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [name, kind, ...pairs] = line.split(' ');
     const words = Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
     const each = { name, words: { ...words, kind } };
-    running.push(kind === 'works' ? work(each) : beRefused(each));
+    running.push(executions[kind](each));
   }
   await Promise.all(running);
 });

@@ -4,11 +4,15 @@ import asyncio
 import logging
 import ssl
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.abc import AbstractTokenProvider
-from aiokafka.errors import KafkaError
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError, for_code
 
 from tests.conformance.python.cases import (
     PAUSE_S,
@@ -118,7 +122,87 @@ class _Client:
             await asyncio.sleep(PAUSE_S)
 
 
+class _Denied:
+    """A client whose user lacks a right."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._topic = case.topic
+        self._settings = _settings(case)
+
+    async def work(self) -> None:
+        """Do the action of the case."""
+        actions: dict[str, Callable[[], Awaitable[None]]] = {
+            "produce": self._send,
+            "idempotent": partial(self._send, enable_idempotence=True),
+            "read": self._read,
+            "join": self._read,
+            "transact": self._transact,
+            "offsets": self._send_offsets,
+            "describe": self._describe,
+            "create": self._create,
+        }
+        action = actions[self._case.action]
+        await attempt_async(self._case, "error", lambda: asyncio.wait_for(action(), TIMEOUT_S))
+
+    async def _send(self, **settings: Any) -> None:
+        async with _started(AIOKafkaProducer(**self._settings, **settings)) as producer:
+            await producer.send_and_wait(self._topic, b"one")
+
+    async def _read(self) -> None:
+        reader = AIOKafkaConsumer(self._topic, group_id=self._topic, **self._settings)
+        async with _started(reader) as consumer:
+            await consumer.getone()
+
+    def _transactional(self) -> AIOKafkaProducer:
+        return AIOKafkaProducer(transactional_id=self._topic, **self._settings)
+
+    async def _transact(self) -> None:
+        async with _started(self._transactional()) as producer, producer.transaction():
+            await producer.send_and_wait(self._topic, b"one")
+
+    async def _send_offsets(self) -> None:
+        async with _started(self._transactional()) as producer, producer.transaction():
+            offsets = {TopicPartition(self._topic, 0): 0}
+            await producer.send_offsets_to_transaction(offsets, self._topic)
+
+    async def _describe(self) -> None:
+        async with self._admin() as admin:
+            (described,) = await admin.describe_topics([self._topic])
+        _raise(described["error_code"])
+
+    async def _create(self) -> None:
+        async with self._admin() as admin:
+            answer = await admin.create_topics([NewTopic(self._topic, 1, 1)])
+        ((_, code, *_),) = answer.topic_errors
+        _raise(code)
+
+    @asynccontextmanager
+    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
+        admin = AIOKafkaAdminClient(**self._settings)
+        await admin.start()
+        yield admin
+        await admin.close()
+
+
+@asynccontextmanager
+async def _started(client: Any) -> AsyncIterator[Any]:
+    try:
+        await client.start()
+        yield client
+    finally:
+        await client.stop()
+
+
+def _raise(code: int) -> None:
+    if code:
+        raise for_code(code)
+
+
 async def _execute(case: Case) -> None:
+    if case.kind == "denied":
+        await _Denied(case).work()
+        return
     if case.kind != "fails":
         await _Client(case).work()
         return

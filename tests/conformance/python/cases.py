@@ -4,6 +4,19 @@ A case is a line of standard input, `NAME KIND key=value...`. Of the kind `works
 reads in a group, commits a transaction, and goes on for `renewal_ms`; of the kind `lasts`, the same
 without a transaction; of the kind `fails`, it is refused. It prints `told NAME STEP WORD`, where
 the word is `ok`, or how the client calls its error.
+
+Of the kind `denied`, its user lacks a right for the case's `action`:
+
+produce: write a record to `topic`, as the client does it if nothing else is said.
+idempotent: the same with an idempotent producer.
+read: wait for a record of `topic`, in a group if the client has groups.
+join: the same to a client that has groups.
+transact: write a record in a transaction and commit it.
+offsets: send an offset of a group to a transaction.
+describe: ask an administrator for `topic`.
+create: create `topic` by an administrator.
+
+The group and the transactional id have the name of the topic.
 """
 
 import logging
@@ -35,6 +48,7 @@ class Case(NamedTuple):
     ca: str = ""
     certificate: str = ""
     renewal_ms: str = "0"
+    action: str = ""
 
     @property
     def renewal_s(self) -> float:
@@ -53,7 +67,7 @@ def cases() -> list[Case]:
 
 def told(case: Case, step: str, error: Exception | None = None, word: str = "") -> None:
     """Print what came of a step; what was not expected goes to standard error, too."""
-    if error is not None and case.kind != "fails":
+    if error is not None and case.kind not in {"fails", "denied"}:
         sys.stderr.write(f"{case.name} {step}: {''.join(traceback.format_exception(error))}\n")
     emit("told", case.name, step, word or ("ok" if error is None else type(error).__name__))
 

@@ -5,7 +5,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.conformance.python.cases import PAUSE_S, TIMEOUT_S, Case, attempt, cases, told
 
@@ -110,9 +118,85 @@ def _be_refused(case: Case) -> None:
     told(case, "error", word=errors[0].name() if errors else "none")
 
 
+class _Denied:
+    """A client whose user lacks a right."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._topic = case.topic
+        self._settings = _settings(case)
+
+    def work(self) -> None:
+        """Do the action of the case."""
+        actions: dict[str, Callable[[], None]] = {
+            "produce": self._send,
+            "idempotent": self._send_idempotently,
+            "read": self._read,
+            "join": self._read,
+            "transact": self._transact,
+            "offsets": self._send_offsets,
+            "describe": self._describe,
+            "create": self._create,
+        }
+        try:
+            actions[self._case.action]()
+        except KafkaException as error:
+            told(self._case, "error", word=error.args[0].name())
+        else:
+            told(self._case, "error")
+
+    def _send(self) -> None:
+        patience = {"linger.ms": 0, "message.timeout.ms": TIMEOUT_S * 500}
+        _send(Producer({**self._settings, **patience}), self._topic, "one")
+
+    def _send_idempotently(self) -> None:
+        producer = Producer({**self._settings, "enable.idempotence": True})
+        producer.produce(self._topic, "one")  # with a callback, the fatal error is a SystemError
+        producer.flush(TIMEOUT_S)
+
+    def _consumer(self) -> Consumer:
+        return Consumer(
+            {**self._settings, "group.id": self._topic, "auto.offset.reset": "earliest"}
+        )
+
+    def _read(self) -> None:
+        consumer = self._consumer()
+        consumer.subscribe([self._topic])
+        try:
+            _read(consumer, "one")
+        finally:
+            consumer.close()
+
+    def _begin(self) -> Producer:
+        producer = Producer({**self._settings, "transactional.id": self._topic})
+        producer.init_transactions(TIMEOUT_S)
+        producer.begin_transaction()
+        return producer
+
+    def _transact(self) -> None:
+        producer = self._begin()
+        producer.produce(self._topic, "one")
+        producer.commit_transaction(TIMEOUT_S)
+
+    def _send_offsets(self) -> None:
+        group = self._consumer().consumer_group_metadata()
+        positions = [TopicPartition(self._topic, 0, 0)]
+        self._begin().send_offsets_to_transaction(positions, group, TIMEOUT_S)
+
+    def _describe(self) -> None:
+        admin = AdminClient(self._settings)
+        admin.describe_topics(TopicCollection([self._topic]))[self._topic].result(TIMEOUT_S)
+
+    def _create(self) -> None:
+        admin = AdminClient(self._settings)
+        admin.create_topics([NewTopic(self._topic, 1, 1)])[self._topic].result(TIMEOUT_S)
+
+
 def _execute(case: Case) -> None:
     if case.kind == "fails":
         _be_refused(case)
+    elif case.kind == "denied":
+        _Denied(case).work()
     else:
         _Client(case).work()
 

@@ -5,9 +5,12 @@ import ssl
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import for_code
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.structs import OffsetAndMetadata
 
@@ -21,7 +24,7 @@ from tests.conformance.python.cases import (
     told,
 )
 
-_BOOTSTRAP_MS = 6_000
+_PATIENCE_MS = 6_000
 
 
 class _Token(AbstractTokenProvider):
@@ -116,6 +119,62 @@ class _Client:
             time.sleep(PAUSE_S)
 
 
+class _Denied:
+    """A client whose user lacks a right."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._topic = case.topic
+        self._settings = _settings(case)
+
+    def work(self) -> None:
+        """Do the action of the case."""
+        actions: dict[str, Callable[[], None]] = {
+            "produce": self._send,
+            "idempotent": partial(self._send, enable_idempotence=True),
+            "read": self._read,
+            "join": self._read,
+            "transact": self._transact,
+            "offsets": self._send_offsets,
+            "describe": self._describe,
+            "create": self._create,
+        }
+        attempt(self._case, "error", actions[self._case.action])
+
+    def _send(self, **settings: Any) -> None:
+        with closing(KafkaProducer(**self._settings, **settings)) as producer:
+            producer.send(self._topic, b"one").get(TIMEOUT_S)
+
+    def _read(self) -> None:
+        settings = {**self._settings, "consumer_timeout_ms": _PATIENCE_MS}
+        with closing(KafkaConsumer(self._topic, group_id=self._topic, **settings)) as consumer:
+            next(consumer)
+
+    def _transact(self) -> None:
+        with closing(KafkaProducer(transactional_id=self._topic, **self._settings)) as producer:
+            producer.init_transactions()
+            producer.begin_transaction()
+            producer.send(self._topic, b"one").get(TIMEOUT_S)
+            producer.commit_transaction()
+
+    def _send_offsets(self) -> None:
+        with closing(KafkaProducer(transactional_id=self._topic, **self._settings)) as producer:
+            producer.init_transactions()
+            producer.begin_transaction()
+            offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(0, "", -1)}
+            producer.send_offsets_to_transaction(offsets, self._topic)
+
+    def _describe(self) -> None:
+        with closing(KafkaAdminClient(**self._settings)) as admin:
+            (described,) = admin.describe_topics([self._topic])
+        if described["error_code"]:
+            raise for_code(described["error_code"])
+
+    def _create(self) -> None:
+        with closing(KafkaAdminClient(**self._settings)) as admin:
+            admin.create_topics({self._topic: {}})
+
+
 def _be_refused(case: Case, pool: Executor, logged: Logged) -> Callable[[], None]:
     """Begin; return what tells how it ended.
 
@@ -125,9 +184,9 @@ def _be_refused(case: Case, pool: Executor, logged: Logged) -> Callable[[], None
     """
     once = {"reconnect_backoff_ms": 60_000, "reconnect_backoff_max_ms": 60_000}
     future = pool.submit(
-        KafkaProducer, bootstrap_timeout_ms=_BOOTSTRAP_MS, **once, **_settings(case)
+        KafkaProducer, bootstrap_timeout_ms=_PATIENCE_MS, **once, **_settings(case)
     )
-    error = logged.errors.get(timeout=_BOOTSTRAP_MS / 1000)
+    error = logged.errors.get(timeout=_PATIENCE_MS / 1000)
     is_of_ca = isinstance(error.__context__, ssl.SSLCertVerificationError)
     reason = type(error.__context__).__name__ if is_of_ca else "refused"
 
@@ -147,6 +206,7 @@ def main() -> None:
     with ThreadPoolExecutor(len(given)) as pool:
         working = [pool.submit(_Client(case).work) for case in given if case.kind == "works"]
         ends = [_be_refused(case, pool, logged) for case in given if case.kind == "fails"]
+        working += [pool.submit(_Denied(case).work) for case in given if case.kind == "denied"]
         for future in working:
             future.result()
         for tell in ends:

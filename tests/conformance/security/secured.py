@@ -1,6 +1,7 @@
 """A broker with a listener of each protocol, ours or a real Kafka, and the cases that clients try.
 
-The same certificates, users and settings are for both. Every client has a user of its name.
+The same certificates, users and settings are for both. Every client has a user of its name, who may
+do everything; so may those whom a listener without SASL knows.
 """
 
 import time
@@ -11,6 +12,7 @@ from typing import Final, NamedTuple
 
 import trustme
 
+from tests.conformance.security.denials import ACTIONS, DENIALS, prepare, topic_of
 from tests.differential.compare_sasl import HASHES, token, upsertion
 from tests.support.broker_process import BrokerProcess
 from tests.support.certificates import Certificates, write_certificates
@@ -28,11 +30,13 @@ class SecuredClient(NamedTuple):
         renews: whether it logs in again before its session ends. Else the broker closes the
             connection, and the client connects anew, which costs it a transaction.
         steps: what it does where all is right.
+        actions: what it does without a right that it needs.
     """
 
     needs: tuple[str, ...] = ()
     renews: bool = True
     steps: tuple[str, ...] = ("produce", "group", "transaction", "renewal")
+    actions: frozenset[str] = frozenset(ACTIONS)
 
 
 CLIENTS: Final[Mapping[str, SecuredClient]] = {
@@ -40,10 +44,15 @@ CLIENTS: Final[Mapping[str, SecuredClient]] = {
     "aiokafka": SecuredClient(renews=False),
     "kafka_python": SecuredClient(),
     "java": SecuredClient(("java", "javac", "mvn")),
-    "franz": SecuredClient(("go",)),
+    "franz": SecuredClient(("go",), actions=frozenset(ACTIONS) - {"offsets"}),
     "sarama": SecuredClient(("go",)),
     "kafkajs": SecuredClient(("node", "npm")),
-    "rskafka": SecuredClient(("cargo",), renews=False, steps=("produce", "read", "renewal")),
+    "rskafka": SecuredClient(
+        ("cargo",),
+        renews=False,
+        steps=("produce", "read", "renewal"),
+        actions=frozenset({"produce", "read", "describe", "create"}),
+    ),
 }
 SESSION_MS: Final = 2500
 RENEWAL_MS: Final = 3500
@@ -60,6 +69,8 @@ _PROTOCOLS: Final = {
     "MUTUAL": "SSL",
     "FEW": "SASL_PLAINTEXT",
 }
+_CERTIFIED: Final = "alice"
+"""The common name in the client's certificate."""
 _MODULES: Final = "org.apache.kafka.common.security."
 
 
@@ -90,7 +101,7 @@ def broker_lite(folder: Path) -> Iterator[Secured]:
     settings["listeners"] = f"PLAINTEXT://127.0.0.1:{plain},{listeners}"
     words = [f"{name}={text}" for name, text in settings.items()]
     with BrokerProcess(folder / "data", settings=words, port=plain, log_path=found.log):
-        _make_users(plain)
+        _populate(plain)
         yield found
 
 
@@ -107,7 +118,7 @@ def kafka(folder: Path) -> Iterator[Secured]:
         is_short_lived=True,
     )
     with broker:
-        _make_users(broker.port)
+        _populate(broker.port)
         yield found
 
 
@@ -132,8 +143,11 @@ def _settings(files: Certificates) -> dict[str, str]:
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
         "listener.name.few.sasl.enabled.mechanisms": "SCRAM-SHA-256",
         "group.initial.rebalance.delay.ms": "0",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": ";".join(f"User:{name}" for name in ("ANONYMOUS", _CERTIFIED, *CLIENTS)),
+        "listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([^,]+),.*$/$1/",
     }
-    users = "".join(f' user_{name}="{password_of(name)}"' for name in CLIENTS)
+    users = "".join(f' user_{name}="{password_of(name)}"' for name in (*CLIENTS, *DENIALS))
     modules = {
         "plain": f"plain.PlainLoginModule required{users}",
         "scram-sha-256": "scram.ScramLoginModule required",
@@ -148,7 +162,7 @@ def _settings(files: Certificates) -> dict[str, str]:
     return settings
 
 
-def _make_users(plain_port: int) -> None:
+def _populate(plain_port: int) -> None:
     with RawClient("127.0.0.1", plain_port) as client:
         for mechanism in HASHES:
             upsertions = [upsertion(name, mechanism, password_of(name)) for name in CLIENTS]
@@ -156,6 +170,7 @@ def _make_users(plain_port: int) -> None:
                 "AlterUserScramCredentials", 0, deletions=[], upsertions=upsertions
             )
             assert {each.error_code for each in answer.results} == {0}
+        prepare(client, CLIENTS)
 
 
 def password_of(name: str) -> str:
@@ -179,7 +194,7 @@ def working_cases(client: str, broker: Secured) -> Iterator[str]:
 
 
 def refused_cases(client: str, broker: Secured) -> Iterator[str]:
-    """The lines of cases in which something is wrong."""
+    """The lines of cases in which something is wrong, or a right is missing."""
     for listener in ("SASL", "SASLTLS"):
         for mechanism in MECHANISMS:
             name = f"{_PROTOCOLS[listener]}.{mechanism}.wrong-password"
@@ -191,6 +206,19 @@ def refused_cases(client: str, broker: Secured) -> Iterator[str]:
     yield _line(client, broker, "SSL.wrong-CA", "fails", "TLS", ca=other)
     yield _line(client, broker, "mTLS.no-certificate", "fails", "MUTUAL")
     yield _line(client, broker, "PLAIN.unsupported", "fails", "FEW", "PLAIN")
+    for case, denial in DENIALS.items():
+        if denial.action in CLIENTS[client].actions:
+            yield _line(
+                client,
+                broker,
+                case,
+                "denied",
+                "STEADY",
+                "PLAIN",
+                user=case,
+                password=password_of(case),
+                action=denial.action,
+            )
 
 
 def _line(
@@ -206,7 +234,7 @@ def _line(
     words = {
         "bootstrap": broker.addresses[listener],
         "protocol": protocol,
-        "topic": f"{client}.{name}",
+        "topic": topic_of(client, name),
         "renewal_ms": str(RENEWAL_MS if listener in {"SASL", "SASLTLS"} else 0),
     }
     if protocol.endswith("SSL"):
@@ -218,5 +246,5 @@ def _line(
         words["token"] = token(int(time.time()), sub=client, scope=words["scope"])
     elif mechanism:
         words["password"] = different.get("password", password_of(client))
-    words |= {name: text for name, text in different.items() if name in {"ca", "certificate"}}
+    words |= different
     return " ".join((name, kind, *(f"{key}={text}" for key, text in words.items())))

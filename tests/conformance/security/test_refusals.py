@@ -1,4 +1,4 @@
-"""Clients that are refused: each calls its error as it does with a real Kafka."""
+"""Clients that are refused, or lack a right: each calls its error as it does with a real Kafka."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_x06_x10_x40_errors_are_those_that_were_recorded(
+def test_x06_x10_x40_x46_x47_x49_x50_x51_x54_x55_errors_are_as_recorded(
     client: str, broker: Secured, builds: Builds, tmp_path: Path
 ) -> None:
     told, complaints = run_cases(client, builds, refused_cases(client, broker), tmp_path)
@@ -53,7 +53,7 @@ def test_x06_x10_x40_errors_are_those_that_were_recorded(
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("client", WITH_KAFKA)
-def test_x06_x10_x40_errors_are_those_of_a_real_kafka(
+def test_x06_x10_x40_x46_x47_x49_x50_x51_x54_x55_errors_are_those_of_a_real_kafka(
     client: str, real_kafka: Secured, builds: Builds, tmp_path: Path
 ) -> None:
     told, complaints = run_cases(client, builds, refused_cases(client, real_kafka), tmp_path)

@@ -20,8 +20,12 @@ const securedTimeout = 20 * time.Second
 func secured(of lines.Case) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*securedTimeout)
 	defer cancel()
-	if of.Kind == "fails" {
+	switch of.Kind {
+	case "fails":
 		of.Attempt(securedName, lines.Step{Name: "error", Action: func() error { return beRefused(ctx, of) }})
+		return
+	case "denied":
+		of.Attempt(securedName, lines.Step{Name: "error", Action: func() error { return beDenied(ctx, of) }})
 		return
 	}
 	topic := of.Words["topic"]

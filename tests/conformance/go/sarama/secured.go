@@ -50,8 +50,12 @@ func (v values) read(value string) error {
 }
 
 func secured(of lines.Case) {
-	if of.Kind == "fails" {
+	switch of.Kind {
+	case "fails":
 		of.Attempt(securedName, lines.Step{Name: "error", Action: func() error { return beRefused(of) }})
+		return
+	case "denied":
+		of.Attempt(securedName, lines.Step{Name: "error", Action: func() error { return beDenied(of) }})
 		return
 	}
 	topic := of.Words["topic"]
@@ -68,10 +72,7 @@ func secured(of lines.Case) {
 	found := make(values, 10)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	send := func(by sarama.SyncProducer, value string) error {
-		_, _, err := by.SendMessage(&sarama.ProducerMessage{Topic: topic, Value: sarama.StringEncoder(value)})
-		return err
-	}
+	send := sendTo(topic)
 	of.Attempt(
 		securedName,
 		lines.Step{Name: "produce", Action: func() error { return send(producer, "one") }},
@@ -100,12 +101,23 @@ func secured(of lines.Case) {
 	)
 }
 
-func commit(of lines.Case, send func(sarama.SyncProducer, string) error) error {
+func sendTo(topic string) func(sarama.SyncProducer, string) error {
+	return func(by sarama.SyncProducer, value string) error {
+		_, _, err := by.SendMessage(&sarama.ProducerMessage{Topic: topic, Value: sarama.StringEncoder(value)})
+		return err
+	}
+}
+
+func transactionalConfiguration(of lines.Case) *sarama.Config {
 	config := securedConfiguration(of)
 	config.Producer.Idempotent = true
 	config.Producer.Transaction.ID = of.Words["topic"]
 	config.Net.MaxOpenRequests = 1
-	producer, err := sarama.NewSyncProducer([]string{of.Words["bootstrap"]}, config)
+	return config
+}
+
+func commit(of lines.Case, send func(sarama.SyncProducer, string) error) error {
+	producer, err := sarama.NewSyncProducer([]string{of.Words["bootstrap"]}, transactionalConfiguration(of))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 const GIVE_UP: Duration = Duration::from_millis(500);
 
 // What an error says of its cause, and how it is called here; the first that fits counts.
-const NAMES: [&str; 5] = [
+const NAMES: [&str; 7] = [
+    "TopicAuthorizationFailed",
+    "ClusterAuthorizationFailed",
     "UnsupportedSaslMechanism",
     "SaslAuthenticationFailed",
     "UnknownIssuer",
@@ -32,6 +34,12 @@ struct Case {
     name: String,
     kind: String,
     words: HashMap<String, String>,
+}
+
+impl Case {
+    fn is_refused(&self) -> bool {
+        self.kind == "fails" || self.kind == "denied"
+    }
 }
 
 #[tokio::main]
@@ -61,6 +69,10 @@ async fn execute(case: Case) {
         tell(&case, "error", connect(&case).await.map(|_| ()));
         return;
     }
+    if case.kind == "denied" {
+        tell(&case, "error", be_denied(&case).await);
+        return;
+    }
     let client = connect(&case).await.expect("a client");
     let topic = &case.words["topic"];
     let made = client.controller_client().expect("a controller").create_topic(topic, 1, 1, 5_000).await;
@@ -73,11 +85,26 @@ async fn execute(case: Case) {
     }
 }
 
+async fn be_denied(case: &Case) -> Outcome<()> {
+    let client = connect(case).await?;
+    let topic = &case.words["topic"];
+    let action = case.words["action"].as_str();
+    if action == "create" {
+        return Ok(client.controller_client()?.create_topic(topic, 1, 1, 5_000).await?);
+    }
+    let partition = client.partition_client(topic, 0, UnknownTopicHandling::Error).await?;
+    match action {
+        "produce" => send(&partition, "one").await.map(|_| ()),
+        "read" => read(&partition, 0, "one").await,
+        _ => Ok(()),
+    }
+}
+
 fn tell(case: &Case, step: &str, outcome: Outcome<()>) -> bool {
     let word = match &outcome {
         Ok(()) => "ok".to_owned(),
         Err(error) => {
-            if case.kind != "fails" {
+            if !case.is_refused() {
                 eprintln!("{} {step}: {error:?}", case.name);
             }
             name_of(error.as_ref())
@@ -96,7 +123,7 @@ fn name_of(error: &(dyn Error + Send + Sync)) -> String {
 async fn connect(case: &Case) -> Outcome<Client> {
     let backoff = BackoffConfig { deadline: Some(GIVE_UP), ..BackoffConfig::default() };
     let mut builder = ClientBuilder::new(vec![case.words["bootstrap"].clone()]);
-    if case.kind == "fails" {
+    if case.is_refused() {
         builder = builder.backoff_config(backoff);
     }
     if let Some(ca) = case.words.get("ca") {
