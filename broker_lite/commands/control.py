@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 from broker_lite.commands.shared.rule_text import parsed_json, parsed_rule
 from broker_lite.errors import ClientError, SettingsError
+from broker_lite.settings.declared.one_word_settings import CERTIFICATE_FAULTS
 from broker_lite.testbench.http.client import DEFAULT_URL, ControlClient, refusal_text
 
 _OK: Final = 200
@@ -52,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_groups(_group(words, "groups", "wait for a group"))
     _add_snapshots(_group(words, "snapshots", "save the state of the broker, and put it back"))
     _add_brokers(_group(words, "brokers", "what happens to a broker of the cluster"))
+    _add_certificates(_group(words, "certificates", "certificates that clients have to refuse"))
+    _add_acls(_group(words, "acls", "what clients may do"))
     _add_requests(words.add_parser("requests", help="what clients asked and were answered"))
     reset = words.add_parser("reset", help="remove all data but that of the start")
     reset.set_defaults(make=lambda _: _Request("POST", "/v1/reset"))
@@ -162,6 +165,51 @@ def _add_brokers(words: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         _word(words, action, text, _broker_state, id="of the broker, such as 2")
 
 
+def _add_certificates(words: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    path = "/v1/security/certificates"
+    _word(words, "list", "print those of all TLS listeners", lambda _: _Request("GET", path))
+    spoil = _word(
+        words,
+        "spoil",
+        "let new clients refuse them",
+        lambda given: _Request("PUT", path, _given({"fault": given.fault, "broker": given.broker})),
+        fault=", ".join(CERTIFICATE_FAULTS),
+    )
+    restore = _word(
+        words,
+        "restore",
+        "put the right ones back",
+        lambda given: _Request("DELETE", _with_query(path, _given({"broker": given.broker}))),
+    )
+    for word in (spoil, restore):
+        word.add_argument("--broker", type=int, metavar="ID", help="only of this broker [all]")
+
+
+def _add_acls(words: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def selected(method: str) -> _Make:
+        return lambda given: _Request(method, _with_query("/v1/acls", _selectors(given.selectors)))
+
+    _word(
+        words,
+        "add",
+        "allow or deny something",
+        lambda given: _Request("POST", "/v1/acls", _read(given.acl, parsed_rule)),
+        acl="resource_type=TOPIC,name=orders,principal=User:alice,operation=READ, or @FILE of JSON",
+    )
+    for action, method, text in (
+        ("list", "GET", "print them"),
+        ("remove", "DELETE", "take them away"),
+    ):
+        word = _word(words, action, text, selected(method))
+        word.add_argument(
+            "selectors",
+            metavar="SELECTORS",
+            nargs="?",
+            default="",
+            help="which ones: principal=User:alice,operation=READ [all]",
+        )
+
+
 def _add_requests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "selectors",
@@ -212,13 +260,8 @@ def _broker_state(options: argparse.Namespace) -> _Request:
 
 
 def _print_requests(client: ControlClient, options: argparse.Namespace) -> int:
-    found = parsed_rule(options.selectors) if options.selectors else {}
-    if not isinstance(found, dict):
-        raise SettingsError("write the selectors as NAME=VALUE")
-    query = {name: _query_value(value) for name, value in found.items()}
-    query |= _given({"limit": options.limit})
-    path = "/v1/requests" + ("/follow" if options.follow else "")
-    path += f"?{urlencode(query)}" if query else ""
+    query = _selectors(options.selectors) | _given({"limit": options.limit})
+    path = _with_query("/v1/requests" + ("/follow" if options.follow else ""), query)
     if not options.follow:
         entries = _asked(client, _Request("GET", path))
         assert isinstance(entries, list)
@@ -232,6 +275,22 @@ def _print_requests(client: ControlClient, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         pass
     return 0
+
+
+def _selectors(text: str) -> dict[str, object]:
+    """Return selectors as the query of a URL has them.
+
+    Raises:
+        SettingsError: they are not written as such.
+    """
+    found = parsed_rule(text) if text else {}
+    if not isinstance(found, dict):
+        raise SettingsError("write the selectors as NAME=VALUE")
+    return {name: _query_value(value) for name, value in found.items()}
+
+
+def _with_query(path: str, query: Mapping[str, object]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _query_value(value: object) -> object:

@@ -21,6 +21,7 @@ from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.docker_entry.sources import IMAGE
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
+from broker_lite.settings.declared.one_word_settings import CERTIFICATE_FAULTS
 from broker_lite.settings.sources.broker_count import beyond_the_brokers
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="true",
         help="no PLAINTEXT listener for health checks beside the secured one",
+    )
+    parser.add_argument(
+        "--security-fault",
+        metavar="FAULT",
+        help=f"the certificate is wrong: {', '.join(CERTIFICATE_FAULTS)}",
     )
     parser.add_argument("--log-level", help=f"one of {', '.join(logging_setup.LEVELS)} [info]")
     parser.add_argument("--log-format", help=f"one of {', '.join(logging_setup.FORMATS)} [text]")
@@ -162,6 +168,7 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
         ("broker.lite.security.users", options.user and "\n".join(options.user), "--user"),
         ("broker.lite.security.san", options.san and ",".join(options.san), "--san"),
         ("broker.lite.security.only", options.security_only, "--security-only"),
+        ("broker.lite.security.fault", options.security_fault, "--security-fault"),
     ):
         if text is not None:
             flags[name] = (text, flag)

@@ -1,7 +1,7 @@
 """One life of a broker, and what a test bench has to be to take part in it."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
@@ -10,6 +10,9 @@ from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import LastOrder
 from broker_lite.server.seams import Seams
+
+if TYPE_CHECKING:
+    from broker_lite.server.security.certificate_faults import CertificateFaults
 
 
 class Life(NamedTuple):
@@ -21,6 +24,7 @@ class Life(NamedTuple):
         clock: that its timers see.
         nodes: of its cluster.
         replicas: of its partitions.
+        certificates: faults of the certificates of its listeners; None if none speaks TLS.
         order: gives the order to stop, or to begin anew.
         address: HOST:PORT of the first listener of each node, separated by commas.
     """
@@ -30,6 +34,7 @@ class Life(NamedTuple):
     clock: Clock
     nodes: Nodes
     replicas: ReplicaManager
+    certificates: "CertificateFaults | None"
     order: Callable[[LastOrder], None]
     address: str
 

@@ -228,7 +228,7 @@ class Node:
             )
             tls = self._tls.get(info.name)
             if tls is not None:
-                sock = wrap(tls.context, sock)
+                sock = wrap(tls.offered, sock)
         except OSError:
             sock.close()
             return

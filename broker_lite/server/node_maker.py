@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable, Container, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
@@ -33,8 +35,11 @@ if TYPE_CHECKING:
     from broker_lite.security.sasl.scram import Credential
     from broker_lite.security.sasl.token_rules import KeyPlace, KeySource
     from broker_lite.server.limits.connection_rates import ConnectionRates
+    from broker_lite.server.security.certificate_faults import CertificateFaults
     from broker_lite.server.security.key_stores import KeyStores
+    from broker_lite.settings.declared.one_word_settings import CertificateFault
 
+_FAULT: Final = "broker.lite.security.fault"
 _OF_ADDRESSES: Final = ("connection_creation_rate", ("ip",))
 
 FindListener = Callable[[int, str], ListenerInfo | None]
@@ -46,6 +51,7 @@ class NodeMaker:
 
     Attributes:
         find_listener: finds the listeners of other nodes; set before the first client comes.
+        certificates: faults of the certificates; None without a TLS listener.
     """
 
     def __init__(
@@ -79,6 +85,7 @@ class NodeMaker:
         cluster.watchers.quotas_changed = self._quotas_changed
         # A store is read once: a node that comes back must not keep the others waiting.
         self._key_stores = self._read_key_stores()
+        self.certificates = self._certificate_faults(cluster.settings.broker_lite_security_fault)
         self._key_sources: dict[KeyPlace, KeySource] = {}
         # Before the first listener opens, so that a wrong setting is told in one line.
         self._sasl = {
@@ -200,6 +207,31 @@ class NodeMaker:
             node_id: KeyStores(tls_listeners(own, turns), self._client_log)
             for node_id, own in settings_of.items()
         }
+
+    def _certificate_faults(self, at_start: str) -> "CertificateFaults | None":
+        """Return what changes the certificates of the TLS listeners; None if there are none.
+
+        Args:
+            at_start: the fault that they have from the start on; empty for none.
+
+        Raises:
+            SettingsError: there is no certificate that could have it, or it cannot be made.
+        """
+        if not self._key_stores:
+            if at_start:
+                origin = self._cluster.settings.origin_of(_FAULT)
+                raise SettingsError(
+                    f"{origin}: {_FAULT} is about a certificate, and no listener speaks TLS"
+                )
+            return None
+        from broker_lite.server.security.certificate_faults import CertificateFaults
+
+        listeners = {node_id: each.listeners for node_id, each in self._key_stores.items()}
+        data_dir = Path(self._cluster.logs.data_dir)
+        faults = CertificateFaults(listeners, self._cluster.settings_of, data_dir)
+        if at_start:
+            faults.begin(cast("CertificateFault", at_start))
+        return faults
 
     def _sasl_rules(self, settings: Settings) -> "Mapping[str, SaslRules]":
         """Return how clients of each SASL listener authenticate, by the listener's name.

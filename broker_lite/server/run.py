@@ -181,7 +181,8 @@ async def _live(
         coordinators = Coordinators.start(cluster, clock)
         cluster.membership.due_at = coordinators.alarm.due_at
         replicas = ReplicaManager(cluster, clock)
-        nodes = _nodes(site, cluster, coordinators, clock, replicas)
+        maker = NodeMaker(cluster, coordinators, clock, _seams(site))
+        nodes = _nodes(site, cluster, maker, replicas)
         address = nodes.open()
         if ready is not None:
             # The objects of the start stay alive, so a full collection need not look at them.
@@ -200,9 +201,8 @@ async def _live(
             timed = (*coordinators[:2], cluster.membership, replicas)
             group.start_soon(run_timers, timed, clock, coordinators.alarm)
             if site.bench is not None:
-                order_of = site.orders.give
-                life = Life(cluster, coordinators, clock, nodes, replicas, order_of, address)
-                site.bench.begin(life)
+                parts = (cluster, coordinators, clock, nodes, replicas, maker.certificates)
+                site.bench.begin(Life(*parts, site.orders.give, address))
                 await site.bench.start_script()
             if ready is not None:
                 ready(address)
@@ -264,15 +264,11 @@ async def _next_order(site: _Site, clock: Clock, cluster: Cluster) -> LastOrder:
     return order
 
 
-def _nodes(
-    site: _Site,
-    cluster: Cluster,
-    coordinators: Coordinators,
-    clock: Clock,
-    replicas: ReplicaManager,
-) -> Nodes:
-    seams = Seams() if site.bench is None else site.bench.seams
-    maker = NodeMaker(cluster, coordinators, clock, seams)
+def _seams(site: _Site) -> Seams:
+    return Seams() if site.bench is None else site.bench.seams
+
+
+def _nodes(site: _Site, cluster: Cluster, maker: NodeMaker, replicas: ReplicaManager) -> Nodes:
     nodes = Nodes(
         site.listeners,
         addresses=site.addresses,

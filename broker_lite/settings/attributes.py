@@ -42,6 +42,7 @@ class SettingAttributes:
     broker_lite_racks: str
     broker_lite_script: str
     broker_lite_security: str
+    broker_lite_security_fault: str
     broker_lite_security_only: bool
     broker_lite_security_san: tuple[str, ...]
     broker_lite_security_users: str | None

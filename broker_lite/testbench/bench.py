@@ -73,10 +73,12 @@ class Bench:
         self._hooks.refresh()
 
     def clear(self, *, faults: bool, journal: bool) -> None:
-        """Forget the rules with their scripts, or what clients asked; the recording goes on."""
+        """End faults and scripts, or forget what clients asked; the recording goes on."""
         if faults:
             self.scripts.clear()
             self.faults.clear()
+            if self._life is not None and self._life.certificates is not None:
+                self._life.certificates.put_back_as_at_start()
         if journal:
             self.journal.clear()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anyio.to_thread import run_sync
 
 from broker_lite.testing.aio_bench import AsyncBenchCommands
+from broker_lite.testing.aio_secured import AsyncSecuredCommands
 
 if TYPE_CHECKING:
     from broker_lite.testing.batches import Headers
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.secured_commands import ObjectKind, TextKind
 
 
-class AsyncBroker(AsyncBenchCommands):
+class AsyncBroker(AsyncBenchCommands, AsyncSecuredCommands):
     """The blocking methods of a Broker as coroutines; a cancelled one finishes first."""
 
     def __init__(self, broker: "Broker") -> None:

@@ -107,7 +107,7 @@ class BenchCommands(Controlled):
         return [Fault(self, members(state)) for state in answer]
 
     def clear_faults(self) -> None:
-        """Remove all rules, and let all requests go on that they hold."""
+        """Remove all rules, let all requests go on that they hold, put certificates back."""
         self.control("DELETE", "/v1/faults")
 
     # -- recorded requests

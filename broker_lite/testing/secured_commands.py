@@ -1,13 +1,18 @@
-"""What a client of a broker under test has to be told, in the words of its library."""
+"""Security of a broker under test: what its clients have to be told, and wrong certificates."""
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
 from urllib.parse import quote
 
-from broker_lite.testing.controlled import Controlled, elements, members
+from broker_lite.testing.acl_commands import AclCommands
+from broker_lite.testing.controlled import elements, members
 from broker_lite.testing.processes.forks import BrokerFailed
 
 if TYPE_CHECKING:
     from broker_lite.security.one_word.client_settings import Access
+    from broker_lite.settings.declared.one_word_settings import (
+        CertificateFault as CertificateFaultName,
+    )
+    from broker_lite.testing.certificate_faults import CertificateFault
 
 TextKind: TypeAlias = Literal["confluent", "librdkafka", "java"]
 """Clients whose settings are texts."""
@@ -18,8 +23,8 @@ _USERS: Final = "broker.lite.security.users"
 _MECHANISM: Final = "SCRAM-SHA-512"
 
 
-class SecuredCommands(Controlled):
-    """How clients reach a broker, whether it is secured or not.
+class SecuredCommands(AclCommands):
+    """How clients reach a broker, secured or not; certificates that they have to refuse.
 
     Attributes:
         settings: as given, by Kafka's names.
@@ -67,6 +72,26 @@ class SecuredCommands(Controlled):
             known = ", ".join(client_configs.MAKERS)
             raise ValueError(f"no client is called {client!r}, only {known}")
         return make(self._access(user, mechanism, password))
+
+    def certificate_fault(
+        self, fault: "CertificateFaultName", *, node: int | None = None
+    ) -> "CertificateFault":
+        """Let new clients refuse the certificate: `with broker.certificate_fault("expired"):`.
+
+        Open connections go on. Leaving the context puts the right certificate back, and so do
+        clear_faults(), reset(), restore(), a restart and each next test of the fixtures.
+
+        Args:
+            fault: expired, not_yet_valid, wrong_host, self_signed or unknown_ca. The first three
+                need a broker with security="ssl", "mtls" or "sasl_ssl", which has its CA's key.
+            node: the only broker of a cluster that has it; None for all.
+
+        Raises:
+            BrokerFailed: it speaks no TLS, or cannot make such a certificate.
+        """
+        from broker_lite.testing.certificate_faults import CertificateFault
+
+        return CertificateFault(self, fault, node)
 
     def _access(self, user: str, mechanism: str, password: str) -> "Access":
         from broker_lite.security.one_word.client_settings import Access, key_and_certificate

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,40 @@ def test_brokers(ask: CommandLine, broker: Broker) -> None:
             assert json.loads(ask.ok("brokers", action, "2"))["state"] == state
     ask.ok("post", "/v1/cluster/heal")
     assert [each["state"] for each in json.loads(ask.ok("brokers", "list"))] == ["up", "up"]
+
+
+@pytest.fixture
+def secured(broker_factory: Any, command: CommandLine) -> CommandLine:
+    authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    broker = broker_factory({"authorizer.class.name": authorizer}, security="ssl")
+    found = re.search(r"control API at (http://\S+)", broker.log)
+    assert found is not None
+    return command.of("control", "--url", found[1])
+
+
+def test_certificates(secured: CommandLine) -> None:
+    own = [{"broker": 1, "listener": "SSL", "fault": ""}]
+    spoiled = [{"broker": 1, "listener": "SSL", "fault": "expired"}]
+    assert json.loads(secured.ok("certificates", "list")) == own
+    assert json.loads(secured.ok("certificates", "spoil", "expired")) == spoiled
+    assert json.loads(secured.ok("certificates", "list")) == spoiled
+    assert json.loads(secured.ok("certificates", "restore", "--broker", "1")) == own
+    told = secured.fails("certificates", "spoil", "expired", "--broker", "2")
+    assert told == "1: broker: there is no broker 2"
+
+
+def test_acls(secured: CommandLine, tmp_path: Path) -> None:
+    text = "resource_type=TOPIC,name=42,principal=User:alice,operation=READ"
+    (added,) = json.loads(secured.ok("acls", "add", text))
+    assert (added["name"], added["permission"]) == ("42", "ALLOW")
+    path = tmp_path / "acls.json"
+    path.write_text(json.dumps({"acls": [{**added, "operation": "WRITE"}]}))
+    secured.ok("acls", "add", f"@{path}")
+    assert len(json.loads(secured.ok("acls", "list"))) == 2
+    assert json.loads(secured.ok("acls", "list", "operation=READ")) == [added]
+    assert json.loads(secured.ok("acls", "remove", "operation=READ,name=42")) == [added]
+    assert len(json.loads(secured.ok("acls", "remove"))) == 1
+    assert json.loads(secured.ok("acls", "list")) == []
 
 
 def test_a_reset(ask: CommandLine, broker: Broker) -> None:

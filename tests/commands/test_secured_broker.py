@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from broker_lite.settings.sources.java_properties import parse_properties
 from tests.support.broker_process import BrokerProcess
+from tests.support.tls_client import seen_with_ca
 
 WORDS = ("ssl", "mtls", "sasl_plaintext", "sasl_ssl")
 SECRET = "bobs-own-secret"
@@ -80,6 +81,14 @@ def test_what_is_printed_is_what_a_client_needs(word: str, tmp_path: Path) -> No
     assert SECRET not in printed + log.read_text()
 
 
+def test_a_fault_of_the_certificate_is_there_from_the_start_on(tmp_path: Path) -> None:
+    with serve(tmp_path / "data", "ssl", "--security-fault", "expired") as broker:
+        ca = fetch(broker, "/v1/security/ca.pem").decode()
+        assert seen_with_ca(broker.bootstrap, ca) == "certificate has expired"
+    with serve(tmp_path / "data", "ssl") as broker:
+        assert seen_with_ca(broker.bootstrap, ca) == "fine"
+
+
 def test_secrets_are_in_no_file_but_those_of_the_owner(tmp_path: Path) -> None:
     arguments = ("--set", "broker.lite.log.level=debug")
     with serve(tmp_path / "data", "sasl_ssl", *arguments) as broker:
@@ -126,6 +135,14 @@ def test_nothing_of_it_is_imported_without_a_word(tmp_path: Path) -> None:
         (("--user", "bob:hidden"), "--user: broker.lite.security.users needs"),
         (("--security", "ssl", "--user", "hidden"), "--user: user 1 is not NAME:PASSWORD"),
         (("--security", "ssl", "--san", "a b"), "--san: 'a b' is no name"),
+        (
+            ("--security", "ssl", "--security-fault", "stolen"),
+            "--security-fault: Invalid value stolen",
+        ),
+        (
+            ("--security", "sasl_plaintext", "--security-fault", "expired"),
+            "--security-fault: broker.lite.security.fault is about a certificate",
+        ),
         (("--security-only",), "--security-only: broker.lite.security.only needs"),
     ],
 )

@@ -48,6 +48,7 @@ def attack(seed: int, examples: int, folder: Path) -> Findings:
     arguments = (
         *("--brokers", "3", "--topic", "orders:2", "--control", "127.0.0.1:0"),
         *("--security", "sasl_plaintext"),
+        *("--set", "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
     )
     with BrokerProcess(folder / "data", arguments=arguments) as broker:
         _, _, url = broker.log.partition("control API at ")

@@ -12,6 +12,7 @@ from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS
 from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
 from broker_lite.settings.table import rows
 from broker_lite.testing import Broker, Fault, Request
+from broker_lite.testing.acl_commands import AclCommands
 from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.nodes import BrokerNode
@@ -175,6 +176,7 @@ def broker_methods() -> Iterable[str]:
     yield from _attributes(Broker)
     yield from _members(Broker)
     yield from _members(SecuredCommands)
+    yield from _members(AclCommands)
 
 
 def cluster_commands() -> Iterable[str]:

@@ -38,6 +38,9 @@ def secured_lines(settings: Settings, address: str, data_dir: Path) -> Iterator[
             join_address(plain.host, plain.port) if plain.port else f"a free port of {plain.host}"
         )
         yield f"security: PLAINTEXT for health checks on {where} (--security-only: not)"
+    if settings.broker_lite_security_fault:
+        fault = settings.broker_lite_security_fault
+        yield f"security: clients have to refuse the certificate: {fault} (--security-fault)"
     others = [one.name for one in users_of(settings).values() if not one.is_public]
     known = f"{ADMIN.name}/{ADMIN.password} (super user), {USER.name}/{USER.password}"
     yield f"users: {', '.join([known, *others])}"

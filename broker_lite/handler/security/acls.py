@@ -12,31 +12,16 @@ A difference to Kafka: a DeleteAcls request closes the connection if its filters
 1,000,000 ACLs together. Each filter may select the same ones again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
-from broker_lite.control.cluster.metadata_changes import acl_creation, acl_removal
-from broker_lite.control.metadata.metadata_records import MetadataRecord
-from broker_lite.control.users.acl_rules import (
-    RECORDS_MAX,
-    AclFilter,
-    check_filter,
-    check_new,
-    is_for_filters_only,
-)
-from broker_lite.errors import (
-    BrokerError,
-    InvalidRequest,
-    KafkaStorageError,
-    PolicyViolation,
-    SecurityDisabled,
-    UnknownServerError,
-)
+from broker_lite.control.users.acl_rules import AclFilter
+from broker_lite.errors import BrokerError, SecurityDisabled
 from broker_lite.handler.authorized import check_cluster
 from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
-from broker_lite.handler.security.changes_in_turns import write_in_turns
+from broker_lite.handler.security.acl_changes import AclSelection, create_acls, delete_acls
 from broker_lite.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType
 from broker_lite.wire import messages
 
@@ -45,7 +30,6 @@ SELECTED_MAX: Final = 1_000_000
 
 _UNKNOWN: Final = 0
 _NO_AUTHORIZER: Final = "No Authorizer is configured."
-_TOO_MANY: Final = "Unable to perform excessively large batch operation."
 _NO_AUTHORIZER_TO_DESCRIBE: Final = "No Authorizer is configured on the broker"
 
 
@@ -100,7 +84,9 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
         )
     try:
         _check_may_alter(context)
-        outcomes = await _create(context, [_acl(one) async for one in in_turns(body.creations)])
+        outcomes = await create_acls(
+            context.cluster, [_acl(one) async for one in in_turns(body.creations)]
+        )
     except BrokerError as error:
         outcomes = [error.with_traceback(None)] * len(body.creations)
     types = messages.CreateAclsResponse
@@ -116,39 +102,6 @@ def _created(outcome: BrokerError | None) -> "messages.CreateAclsResponse.AclCre
     return result(**code_and_message(outcome))
 
 
-async def _create(context: HandlerContext, asked: list[Acl]) -> list[BrokerError | None]:
-    """Create ACLs and return their outcomes.
-
-    Raises:
-        BrokerError: none of them can be created.
-    """
-    acls = context.cluster.acls
-    outcomes: list[BrokerError | None] = []
-    new: dict[Acl, Acl] = {}
-    async for acl in in_turns(asked):
-        if is_for_filters_only(acl):
-            raise UnknownServerError
-    async for acl in in_turns(asked):
-        try:
-            check_new(acl)
-        except BrokerError as error:
-            outcomes.append(error.with_traceback(None))
-            continue
-        outcomes.append(None)
-        if acl not in acls.ids:
-            new[acl] = acl
-    if len(new) > RECORDS_MAX:
-        raise PolicyViolation(_TOO_MANY)
-
-    def make_records(acl: Acl, _: Acl) -> list[MetadataRecord]:
-        if acl in acls.ids:  # another request came first
-            return []
-        return [acl_creation(context.cluster.make_id(), acl)]
-
-    failed = await write_in_turns(context.cluster, new, make_records)
-    return [failed.get(acl, outcome) for acl, outcome in zip(asked, outcomes, strict=True)]
-
-
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Delete the ACLs that filters select, and answer which ones these were.
 
@@ -157,12 +110,14 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DeleteAclsRequest, request)
     types = messages.DeleteAclsResponse
     filters = [_filter(one) async for one in in_turns(body.filters)]
-    selection = _Selection(context.cluster.acls.ids)
+    selection = AclSelection(context.cluster.acls.ids)
     try:
         _check_may_alter(context)
         for one in filters:
             await selection.add(one)
-        failed = await _delete(context, selection.ids)
+            if selection.count > SELECTED_MAX:
+                raise CloseConnection(f"DeleteAcls selects more than {SELECTED_MAX} ACLs")
+        failed = await delete_acls(context.cluster, selection.ids)
     except BrokerError as error:
         refused = types.DeleteAclsFilterResult(**code_and_message(error))
         return encode(types, types(filter_results=[refused] * len(filters)), request)
@@ -179,65 +134,6 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
 
     response = types(filter_results=lazily(len(filters), results()))
     return await encode_long(types, response, request)
-
-
-class _Selection:
-    """What the filters of a DeleteAcls request select.
-
-    Attributes:
-        ids: the ACLs to remove, with their ids.
-        outcomes: the ACLs of each filter, or why it failed.
-    """
-
-    def __init__(self, existing: Mapping[Acl, bytes]) -> None:
-        self.ids: dict[Acl, bytes] = {}
-        self.outcomes: list[list[Acl] | BrokerError] = []
-        self._existing = existing
-        self._count = 0
-
-    async def add(self, one: AclFilter) -> None:
-        """Add the ACLs that one more filter selects.
-
-        Raises:
-            InvalidRequest: these are too many ACLs; none of them may be removed then.
-            CloseConnection: the answer would be too large.
-        """
-        found: list[Acl] = []
-        try:
-            check_filter(one)
-        except InvalidRequest as error:
-            self.outcomes.append(error.with_traceback(None))
-            return
-        async for acl in in_turns(self._candidates(one), at_least=128):
-            if not one.selects(acl) or acl not in self._existing:
-                continue
-            if len(self.ids) >= RECORDS_MAX:
-                raise InvalidRequest(
-                    f"Cannot remove more than {RECORDS_MAX} acls in a single delete operation."
-                )
-            self.ids[acl] = self._existing[acl]
-            found.append(acl)
-        self.outcomes.append(found)
-        self._count += len(found)
-        if self._count > SELECTED_MAX:
-            raise CloseConnection(f"DeleteAcls selects more than {SELECTED_MAX} ACLs")
-
-    def _candidates(self, one: AclFilter) -> list[Acl]:
-        """Return the ACLs that a filter may select: the only one if it names all parts of it."""
-        exact = one.exact()
-        if exact is None:
-            return list(self._existing)
-        return [exact] if exact in self._existing else []
-
-
-async def _delete(context: HandlerContext, ids: dict[Acl, bytes]) -> dict[Acl, KafkaStorageError]:
-    acls = context.cluster.acls
-
-    def make_records(_: Acl, acl_id: bytes) -> list[MetadataRecord]:
-        # another request may have come first
-        return [acl_removal(acl_id)] if acl_id in acls.by_id else []
-
-    return await write_in_turns(context.cluster, ids, make_records)
 
 
 def _matching(

@@ -9,13 +9,12 @@ All files can be read and written by their owner only.
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from broker_lite.errors import SettingsError
+from broker_lite.security.one_word.child import made_by_child
 from broker_lite.security.one_word.names import names_of
 from broker_lite.settings import Settings
 from broker_lite.settings.sources.one_word import (
@@ -28,8 +27,6 @@ from broker_lite.settings.sources.one_word import (
 
 KEPT_FILE: Final = "broker-lite-security.json"
 """All that is kept, in the data directory."""
-_CHILD: Final = "broker_lite.security.one_word.maker"
-_CHILD_S: Final = 60
 _MODE: Final = 0o600
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _DAY_S: Final = 24 * 60 * 60
@@ -174,22 +171,7 @@ def _made(name: str, kept: Kept | None, names: Iterable[str], users: Iterable[st
         "ca_key": "" if kept is None else kept.ca_key,
         "token_key": {} if kept is None else kept.token_key,
     }
-    try:
-        done = subprocess.run(  # noqa: S603 - this Python
-            [sys.executable, "-P", "-m", _CHILD],
-            # where this process has its modules, also if it was started without `site`
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            input=json.dumps(asked).encode(),
-            capture_output=True,
-            timeout=_CHILD_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SettingsError(f"{name}: certificates take too long to make") from error
-    if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise SettingsError(f"{name}: {reason}")
-    return _checked(json.loads(done.stdout))
+    return _checked(made_by_child(asked, name))
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,7 +2,13 @@
 
 Standard input is JSON: `names` for the server's certificate, `users` to make certificates for, and
 the kept `ca`, `ca_key` and `token_key`, which are empty the first time. Standard output is JSON:
-all that is to be kept, see keep.Kept. An error is one line on standard error, and the exit code 1.
+all that is to be kept, see keep.Kept.
+
+Or it is asked for one certificate that is wrong: `fault` as in faulty_certificate, `names`, and
+`ca` and `ca_key`, which are empty where the fault does not need them. Then standard output has
+`server` only.
+
+An error is one line on standard error, and the exit code 1.
 
 The library takes 40 ms and 12 MB, so the broker itself does not import it.
 """
@@ -14,7 +20,7 @@ import json
 import secrets
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -29,8 +35,15 @@ _DAYS: Final = 820
 _BACK_DAYS: Final = 1
 _RSA_BITS: Final = 2048
 _RSA_EXPONENT: Final = 65537
+_Validity: TypeAlias = tuple[int, int]
+"""The first and the last day on which a certificate is valid, in days from now."""
+_VALID: Final[_Validity] = (-_BACK_DAYS, _DAYS)
+_VALID_BEFORE: Final[_Validity] = (-_DAYS, -1)
+_VALID_LATER: Final[_Validity] = (1, _DAYS)
 _CA_NAME: Final = "broker-lite CA"
 _SERVER_NAME: Final = "broker-lite"
+WRONG_HOST: Final = "wrong-host.invalid"
+"""The only name of the certificate with the fault wrong_host; nobody has it (RFC 6761)."""
 
 
 def make(asked: Mapping[str, Any]) -> dict[str, object]:
@@ -40,15 +53,10 @@ def make(asked: Mapping[str, Any]) -> dict[str, object]:
         ImportError: the library is not installed.
         ValueError: what was kept is damaged.
     """
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs12
-    from cryptography.x509 import load_pem_x509_certificate
+    from cryptography.hazmat.primitives.serialization import pkcs12
 
-    if asked["ca"]:
-        ca = load_pem_x509_certificate(asked["ca"].encode())
-        key = load_pem_private_key(asked["ca_key"].encode(), None)
-    else:
-        ca, key = _make_ca()
-    authority = _Authority(ca, key)  # type: ignore[arg-type]
+    authority = _authority(asked) if asked["ca"] else _Authority(*_make_ca())
+    ca = authority.certificate
     friendly = pkcs12.PKCS12Certificate(ca, b"broker-lite-ca")
     return {
         "names": sorted(asked["names"]),
@@ -62,6 +70,46 @@ def make(asked: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
+def make_faulty(asked: Mapping[str, Any]) -> dict[str, object]:
+    """Make a certificate that clients have to refuse, with its key; see the module.
+
+    Raises:
+        ImportError: the library is not installed.
+        ValueError: what is given is damaged.
+    """
+    fault, names = asked["fault"], asked["names"]
+    if fault == "self_signed":
+        return {"server": _self_signed(names)}
+    if fault == "unknown_ca":
+        return {"server": _Authority(*_make_ca()).server(names)}
+    authority = _authority(asked)
+    if fault == "wrong_host":
+        return {"server": authority.server([WRONG_HOST])}
+    valid = {"expired": _VALID_BEFORE, "not_yet_valid": _VALID_LATER}[fault]
+    return {"server": authority.server(names, valid)}
+
+
+def _authority(asked: Mapping[str, Any]) -> "_Authority":
+    """Return the kept CA."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509 import load_pem_x509_certificate
+
+    ca = load_pem_x509_certificate(asked["ca"].encode())
+    key = load_pem_private_key(asked["ca_key"].encode(), None)
+    return _Authority(ca, key)  # type: ignore[arg-type]
+
+
+def _self_signed(names: Iterable[str]) -> str:
+    """Return PEM of a key and a certificate that no CA has signed."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
+    key, name = _new_key(), _name(_SERVER_NAME)
+    builder = _of_server(_begun(name, name, key, _VALID), names)
+    builder = builder.add_extension(x509.BasicConstraints(False, None), True)
+    return _key_pem(key) + _pem(builder.sign(key, hashes.SHA256()))
+
+
 class _Authority:
     """The CA, which signs certificates."""
 
@@ -69,18 +117,11 @@ class _Authority:
         self.certificate = certificate
         self.key = key
 
-    def server(self, names: Iterable[str]) -> str:
+    def server(self, names: Iterable[str], valid: _Validity = _VALID) -> str:
         """Return PEM of a key and its certificate."""
-        from cryptography import x509
-        from cryptography.x509.oid import ExtendedKeyUsageOID
-
         key = _new_key()
-        builder = (
-            _begun(_name(_SERVER_NAME), self.certificate.subject, key, _DAYS)
-            .add_extension(x509.SubjectAlternativeName(map(_general_name, sorted(names))), False)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False)
-        )
-        return _key_pem(key) + _pem(self._signed(builder))
+        builder = _begun(_name(_SERVER_NAME), self.certificate.subject, key, valid)
+        return _key_pem(key) + _pem(self._signed(_of_server(builder, names)))
 
     def client(self, name: str) -> dict[str, str]:
         """Return PEM and PKCS12 of a user's key and certificate."""
@@ -90,7 +131,7 @@ class _Authority:
 
         key = _new_key()
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-        builder = _begun(_name(name), self.certificate.subject, key, _DAYS)
+        builder = _begun(_name(name), self.certificate.subject, key, _VALID)
         certificate = self._signed(builder.add_extension(usage, False))
         store = pkcs12.serialize_key_and_certificates(
             name.encode(), key, certificate, [self.certificate], _encryption()
@@ -114,25 +155,35 @@ def _make_ca() -> "tuple[Certificate, EllipticCurvePrivateKey]":
     # A client that has an older CA of the same name must not take it for this one.
     name = _name(f"{_CA_NAME} {secrets.token_hex(4)}")
     usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
-    builder = _begun(name, name, key, _CA_DAYS)
+    builder = _begun(name, name, key, (-_BACK_DAYS, _CA_DAYS))
     builder = builder.add_extension(x509.BasicConstraints(True, 0), True)
     return builder.add_extension(usage, True).sign(key, hashes.SHA256()), key
 
 
+def _of_server(builder: "CertificateBuilder", names: Iterable[str]) -> "CertificateBuilder":
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    alternatives = x509.SubjectAlternativeName(map(_general_name, sorted(names)))
+    return builder.add_extension(alternatives, False).add_extension(usage, False)
+
+
 def _begun(
-    subject: "Name", issuer: "Name", key: "EllipticCurvePrivateKey", days: int
+    subject: "Name", issuer: "Name", key: "EllipticCurvePrivateKey", valid: _Validity
 ) -> "CertificateBuilder":
     from cryptography import x509
 
     public, now = key.public_key(), _now()
+    first, last = valid
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(public)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=_BACK_DAYS))
-        .not_valid_after(now + datetime.timedelta(days=days))
+        .not_valid_before(now + datetime.timedelta(days=first))
+        .not_valid_after(now + datetime.timedelta(days=last))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), False)
     )
 
@@ -212,7 +263,8 @@ def _now() -> datetime.datetime:
 def main() -> int:
     """Read from standard input, write to standard output; return the exit code."""
     try:
-        made = make(json.loads(sys.stdin.buffer.read()))
+        asked = json.loads(sys.stdin.buffer.read())
+        made = (make_faulty if "fault" in asked else make)(asked)
     except ImportError:
         sys.stderr.write("it needs another package: pip install 'broker-lite[security]'\n")
         return 1

@@ -15,9 +15,12 @@ from broker_lite.security.tls.subject import KEYWORDS, Part, name_of, relative_n
 
 _EXTENSIONS: Final = 0xA3
 _ALTERNATIVE_NAMES: Final = bytes.fromhex("551d11")  # 2.5.29.17
-_TEXTS: Final = (1, 2, 6)
+DNS_NAME: Final = 2
+"""The kind of an alternative name that is the name of a host."""
+ADDRESS: Final = 7
+"""The kind of an alternative name that is the address of a host."""
+_TEXTS: Final = (1, DNS_NAME, 6)
 _DIRECTORY_NAME: Final = 4
-_ADDRESS: Final = 7
 _REGISTERED_ID: Final = 8
 # Java's words that are not those of RFC 2253.
 _MORE_KEYWORDS: Final = {
@@ -68,7 +71,7 @@ def _printed(part: Part) -> str:
 def _name(kind: int, value: bytes) -> tuple[int, str]:
     if kind in _TEXTS:
         return kind, value.decode("latin-1")
-    if kind == _ADDRESS:
+    if kind == ADDRESS:
         return kind, _address(value)
     if kind == _REGISTERED_ID:
         return kind, dotted(value)

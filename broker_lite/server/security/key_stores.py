@@ -1,7 +1,8 @@
 """The key stores of the TLS listeners of a node, which can change while it runs.
 
 New connections get the new certificate, and those that are open keep theirs. Files are read in a
-thread, one change at a time.
+thread, one change at a time. What changes while a listener has a faulty certificate counts when the
+fault ends, see certificate_faults.
 """
 
 import logging

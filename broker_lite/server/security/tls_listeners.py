@@ -22,6 +22,7 @@ from broker_lite.server.security.hand_shakes import Turns
 from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.settings import Settings
 from broker_lite.settings.declared.declarations import listener_prefix
+from broker_lite.settings.declared.one_word_settings import CertificateFault
 from broker_lite.settings.listeners import WITH_SASL, WITH_TLS, parse_listeners
 from broker_lite.settings.values import Value
 
@@ -39,8 +40,26 @@ _PLAIN_TEXT: Final = frozenset(
 _PROTOCOLS: Final = ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1", "TLS", "SSLv3", "SSL")
 
 
+class Faulty(NamedTuple):
+    """A context whose certificate clients have to refuse, and why they do.
+
+    Attributes:
+        fault: see security.one_word.faulty_certificate.
+        context: that of the listener with another key and certificate.
+    """
+
+    fault: CertificateFault
+    context: ServerContext
+
+
 class TlsListener:
-    """What the connections of one listener share."""
+    """What the connections of one listener share.
+
+    Attributes:
+        context: with its key and certificate; another one may take its place at any time.
+        faulty: what new connections get instead; None for nothing.
+        settings: from which it is made.
+    """
 
     def __init__(
         self,
@@ -60,10 +79,16 @@ class TlsListener:
             settings: from which it is made.
         """
         self.context = context
+        self.faulty: Faulty | None = None
         self.settings = settings
         self._rules = rules
         self._turns = turns
         self._seconds = seconds
+
+    @property
+    def offered(self) -> ServerContext:
+        """The context of new connections."""
+        return self.context if self.faulty is None else self.faulty.context
 
     @property
     def has_sasl(self) -> bool:
@@ -132,7 +157,12 @@ def tls_listeners(settings: Settings, turns: Turns) -> Mapping[str, TlsListener]
 
 
 def context_of(
-    settings: Settings, listener: str, *, has_sasl: bool, stores: Settings | None = None
+    settings: Settings,
+    listener: str,
+    *,
+    has_sasl: bool,
+    stores: Settings | None = None,
+    keys: Store | None = None,
 ) -> ServerContext:
     """Read the stores of a listener, and make its context; call it in a thread where clients wait.
 
@@ -141,6 +171,7 @@ def context_of(
         listener: its name.
         has_sasl: whether its clients authenticate by SASL, too.
         stores: the settings that name the stores, if these are others.
+        keys: takes the place of the key store.
 
     Raises:
         SettingsError: a store cannot be used; one line without a secret.
@@ -153,8 +184,10 @@ def context_of(
     protocols, suites = names.value("ssl.enabled.protocols"), names.value("ssl.cipher.suites")
     assert isinstance(protocols, tuple)
     assert isinstance(suites, tuple)
+    key_store, trust_store = _stores(_Names(stores or settings, listener))
     return server_context(
-        *_stores(_Names(stores or settings, listener)),
+        keys or key_store,
+        trust_store,
         client_auth=_client_auth(names, has_sasl=has_sasl),
         protocols=protocols,
         suites=suites,

@@ -1,9 +1,15 @@
 """The settings of a broker that is secured by one word, see sources.one_word."""
 
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 from broker_lite.settings.setting import ConfigType, Setting
 from broker_lite.settings.values import OneOf
+
+CertificateFault: TypeAlias = Literal[
+    "expired", "not_yet_valid", "wrong_host", "self_signed", "unknown_ca"
+]
+"""Why clients have to refuse the certificate of a broker."""
+CERTIFICATE_FAULTS: Final[tuple[CertificateFault, ...]] = get_args(CertificateFault)
 
 ONE_WORD_SETTINGS: Final = (
     Setting(
@@ -35,6 +41,15 @@ ONE_WORD_SETTINGS: Final = (
         "false",
         "Whether broker.lite.security leaves out the listener PLAINTEXT for health checks on the "
         "loopback.",
+        own=True,
+    ),
+    Setting(
+        "broker.lite.security.fault",
+        ConfigType.STRING,
+        "",
+        "Why clients have to refuse the certificate of the TLS listeners, from the start on: "
+        "expired, not_yet_valid, wrong_host, self_signed or unknown_ca.",
+        OneOf(("", *CERTIFICATE_FAULTS)),
         own=True,
     ),
 )

@@ -5,8 +5,10 @@ from typing import Final
 
 from broker_lite.testbench.control.resource import Resource
 from broker_lite.testbench.control.routes import (
+    acls,
     broker_state,
     brokers,
+    certificates,
     connections,
     explaining,
     faults,
@@ -39,6 +41,8 @@ RESOURCES: Final[Sequence[Resource]] = (
     *connections.RESOURCES,
     *snapshots.RESOURCES,
     *security.RESOURCES,
+    *certificates.RESOURCES,
+    *acls.RESOURCES,
     *oauth.RESOURCES,
     *metrics.RESOURCES,
     *openapi.RESOURCES,

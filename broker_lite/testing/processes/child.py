@@ -108,6 +108,8 @@ def _secured(settings: Settings, plan: Plan) -> Settings:
 
     data_dir = Path(plan.data_dir)
     settings = secured(settings, data_dir)
+    if not settings.broker_lite_security:
+        return settings
     if "broker.lite.control" not in settings.given:
         # so that clients can get tokens
         settings = with_flag(settings, "broker.lite.control", "127.0.0.1:0", _SECURITY)

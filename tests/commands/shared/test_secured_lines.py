@@ -50,6 +50,14 @@ def test_tls_without_a_control_api(word: str) -> None:
     assert texts["ssl.truststore.location"] == "/data/broker-lite-ca.pem"
 
 
+def test_a_fault_of_the_certificate() -> None:
+    settings = settings_of("ssl", broker_lite_security_fault="expired")
+    lines = list(secured_lines(settings, "127.0.0.1:9092", FOLDER))
+    assert lines[2] == (
+        "security: clients have to refuse the certificate: expired (--security-fault)"
+    )
+
+
 def test_a_free_port_for_health_checks() -> None:
     settings = settings_of("ssl", listeners="PLAINTEXT://127.0.0.1:0")
     lines = list(secured_lines(settings, "127.0.0.1:40000", FOLDER))

@@ -113,6 +113,7 @@ public class Secured {
       Lines.emit("told", name, "error", "none");
     } catch (Exception e) {
       Lines.emit("told", name, "error", causeOf(e).getClass().getSimpleName());
+      Lines.emit("told", name, "reason", firstCauseOf(e).getClass().getSimpleName());
     }
   }
 
@@ -202,6 +203,10 @@ public class Secured {
 
   private static Throwable causeOf(Exception error) {
     return error instanceof ExecutionException ? error.getCause() : error;
+  }
+
+  private static Throwable firstCauseOf(Throwable error) {
+    return error.getCause() == null ? error : firstCauseOf(error.getCause());
   }
 
   private static void read(KafkaConsumer<String, String> consumer, String value) {

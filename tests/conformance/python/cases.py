@@ -3,7 +3,8 @@
 A case is a line of standard input, `NAME KIND key=value...`. Of the kind `works`, a client writes,
 reads in a group, commits a transaction, and goes on for `renewal_ms`; of the kind `lasts`, the same
 without a transaction; of the kind `fails`, it is refused. It prints `told NAME STEP WORD`, where
-the word is `ok`, or how the client calls its error.
+the word is `ok`, or how the client calls its error. The step of a refusal is `error`; a client may
+also tell the `reason` of its error.
 
 Of the kind `denied`, its user lacks a right for the case's `action`:
 

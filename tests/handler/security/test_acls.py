@@ -1,4 +1,7 @@
-"""ACLs without and with an authorizer, as a Kafka 4.3.1 answers."""
+"""ACLs without and with an authorizer, as a Kafka 4.3.1 answers.
+
+Also tests: broker_lite.handler.security.acl_changes.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,7 @@ import pytest
 
 from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.context import CloseConnection
-from broker_lite.handler.security import acls
+from broker_lite.handler.security import acl_changes, acls
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.security.acls.authorizer import Authorizer
 from broker_lite.security.principal import Principal
@@ -197,7 +200,7 @@ def test_p162_a_value_of_filters_fails_the_whole_request(
 def test_p162_too_many_acls_of_one_request(
     admin: HandlerBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acls, "RECORDS_MAX", 2)
+    monkeypatch.setattr(acl_changes, "RECORDS_MAX", 2)
     several = [{"resource_name": name} for name in "abc"]
     told = (44, "Unable to perform excessively large batch operation.")
     assert create(admin, *several) == [told] * 3

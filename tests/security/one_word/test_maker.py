@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs12
 
-from broker_lite.security.one_word.maker import PASSWORD, make
+from broker_lite.security.one_word.maker import PASSWORD, make, make_faulty
 
 NAMES = ["localhost", "my_service", "*.example.org", "127.0.0.1", "::1"]
 ASKED = {"names": NAMES, "users": ["user", "böb"], "ca": "", "ca_key": "", "token_key": {}}
@@ -64,6 +64,17 @@ def test_the_ca_and_the_key_of_tokens_are_kept(made: dict[str, Any]) -> None:
     assert (again["ca"], again["token_key"]) == (made["ca"], made["token_key"])
     assert again["server"] != made["server"]
     certificate_of(again["server"]).verify_directly_issued_by(certificate_of(made["ca"]))
+
+
+@pytest.mark.parametrize("fault", ["self_signed", "expired"])
+def test_a_faulty_certificate_comes_alone(fault: str, made: dict[str, Any]) -> None:
+    asked = {"fault": fault, "names": NAMES, "ca": made["ca"], "ca_key": made["ca_key"]}
+    found = make_faulty(asked)
+    assert list(found) == ["server"]
+    done = child(json.dumps(asked).encode())
+    assert certificate_of(json.loads(done.stdout)["server"]).subject == (
+        certificate_of(made["server"]).subject
+    )
 
 
 def child(data: bytes, *flags: str) -> subprocess.CompletedProcess[bytes]:

@@ -93,8 +93,9 @@ async def ready(call: Call) -> Done:
 async def reset(call: Call) -> Done:
     """Remove all data but the topics and records of the start; returns when it is ready again.
 
-    Groups, transactions, users, quotas, the configs of brokers and the steps of the clock are gone,
-    too. Topics that are kept have their ids, configs and replicas, and are led by the first one.
+    Groups, transactions, users, ACLs, quotas, the configs of brokers and the steps of the clock are
+    gone, too, and certificates are those of the start. Topics that are kept have their ids, configs
+    and replicas, and are led by the first one.
     """
     wanted, bench = call.body, call.bench
     assert isinstance(wanted, Reset)

@@ -72,7 +72,7 @@ async def list_faults(call: Call) -> list[FaultState]:
 
 
 async def clear_faults(call: Call) -> Done:
-    """Remove all rules, release what they hold, and end all scripts."""
+    """Remove all rules, release what they hold, end all scripts, and put certificates back."""
     call.bench.clear(faults=True, journal=False)
     return Done()
 
