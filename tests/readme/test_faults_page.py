@@ -64,4 +64,4 @@ def test_the_tests_pass(tmp_path: Path, url: str) -> None:
 
 def test_every_block_is_run() -> None:
     assert PAGE.languages() == {"sh", "python"}
-    assert len(PAGE.printed_names()) == 14
+    assert len(PAGE.printed_names()) == 16

@@ -37,11 +37,8 @@ JAVA: Mapping[CertificateFault, str] = {
     "unknown_ca": "SunCertPathBuilderException",
 }
 """What is the first cause of Java's SslAuthenticationException."""
-CONFLUENT: Mapping[CertificateFault, str] = {
-    **dict.fromkeys(CERTIFICATE_FAULTS, "_SSL"),
-    "wrong_host": "_TRANSPORT",
-}
-"""How librdkafka calls the error; its text is the same for all: certificate verify failed."""
+CONFLUENT = "certificate verify failed"
+"""What librdkafka says of all of them; it calls the error now _SSL, now _TRANSPORT."""
 
 
 class Spoiled(NamedTuple):
@@ -120,8 +117,8 @@ def test_x40_confluent_kafka(spoiled: Spoiled, fault: CertificateFault) -> None:
     with pytest.raises(KafkaException):
         producer.list_topics(timeout=3)
     producer.poll(1)
-    assert errors[0].name() == CONFLUENT[fault]
-    assert "certificate verify failed" in errors[0].str()
+    assert errors[0].code() in (KafkaError._SSL, KafkaError._TRANSPORT)
+    assert CONFLUENT in errors[0].str()
 
 
 def test_x40_java(spoiled: Spoiled, builds: Builds, tmp_path: Path) -> None:
