@@ -43,6 +43,19 @@ def test_faults_and_recorded_requests_are_those_of_one_test(run: Run) -> None:
     run(FAULTS, ini="asyncio_mode = auto\n").assert_outcomes(passed=5)
 
 
+CERTIFICATES = """
+def test_leaves_a_wrong_certificate(broker):
+    broker.certificate_fault("expired")
+
+def test_has_the_right_one(broker):
+    assert [each["fault"] for each in broker.control("GET", "/v1/security/certificates")] == [""]
+"""
+
+
+def test_the_certificate_of_the_next_test_is_right(run: Run) -> None:
+    run(CERTIFICATES, ini="broker_lite_security = ssl\n").assert_outcomes(passed=2)
+
+
 UNUSED = """
 import pytest
 

@@ -149,14 +149,16 @@ async def create(call: Call) -> list[AclView]:
     """Create ACLs, as CreateAcls does; they hold from the next request of every client on."""
     body, cluster = call.body, _cluster(call.bench.life)
     forms = body.acls if isinstance(body, Acls) else [body]
-    acls = [_acl(form) for form in forms if isinstance(form, NewAcl)]
-    turns = Turns()
-    for number, acl in enumerate(acls):
-        await turns.next()
+    acls, turns = list[Acl](), Turns()
+    for number, form in enumerate(forms):
+        assert isinstance(form, NewAcl)
+        acl = _acl(form)
         try:
             check_new(acl)
         except InvalidRequest as error:
             raise ControlError(_BAD_REQUEST, str(error), f"acls[{number}]") from None
+        acls.append(acl)
+        await turns.next()
     _check_done(await create_acls(cluster, acls))
     return await _views(acls)
 

@@ -1,9 +1,13 @@
 """ACLs by the control API: they are those of the admin clients, and hold at once."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import (
@@ -15,7 +19,13 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from broker_lite.errors import KafkaStorageError
+from broker_lite.testbench.control.resource import Call
+from broker_lite.testbench.control.routes import acls
 from broker_lite.testing import Broker, BrokerFailed
+from tests.support.handler_broker import HandlerBroker, handler_broker
+from tests.support.small_disk import files_end_at
+from tests.testbench.conftest import Others
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 PATH = "/v1/acls"
@@ -93,28 +103,28 @@ def test_several_are_created_together_or_none(broker: Broker) -> None:
 
 
 def test_p163_selectors(broker: Broker) -> None:
-    acls = [
+    given = [
         {**ACL, "name": "orders"},
         {**ACL, "name": "ord", "pattern_type": "PREFIXED", "principal": "User:bob"},
         {**ACL, "name": "*", "operation": "READ"},
         {**ACL, "resource_type": "GROUP", "name": "orders", "permission": "DENY"},
     ]
-    _ask(broker, "POST", body={"acls": acls})
+    _ask(broker, "POST", body={"acls": given})
     for query, expected in (
-        ("", acls),
-        ("?limit=1", acls[:1]),
-        ("?resource_type=TOPIC", acls[:3]),
-        ("?resource_type=TOPIC&name=orders", acls[:1]),
-        ("?resource_type=TOPIC&name=orders&pattern_type=MATCH", acls[:3]),
-        ("?principal=User:bob", acls[1:2]),
-        ("?operation=READ", acls[2:3]),
-        ("?permission=DENY&host=*", acls[3:]),
+        ("", given),
+        ("?limit=1", given[:1]),
+        ("?resource_type=TOPIC", given[:3]),
+        ("?resource_type=TOPIC&name=orders", given[:1]),
+        ("?resource_type=TOPIC&name=orders&pattern_type=MATCH", given[:3]),
+        ("?principal=User:bob", given[1:2]),
+        ("?operation=READ", given[2:3]),
+        ("?permission=DENY&host=*", given[3:]),
         ("?pattern_type=LITERAL&name=none", []),
     ):
         assert _ask(broker, "GET", query) == expected, query
-    assert _ask(broker, "DELETE", "?pattern_type=PREFIXED") == acls[1:2]
-    assert _ask(broker, "DELETE", "?name=orders") == [acls[0], acls[3]]
-    assert _ask(broker, "GET") == acls[2:3]
+    assert _ask(broker, "DELETE", "?pattern_type=PREFIXED") == given[1:2]
+    assert _ask(broker, "DELETE", "?name=orders") == [given[0], given[3]]
+    assert _ask(broker, "GET") == given[2:3]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +153,44 @@ def test_x41_without_an_authorizer_it_is_refused(
 ) -> None:
     with pytest.raises(BrokerFailed, match=r"has no authorizer, .* set authorizer\.class\.name="):
         broker_factory().control(method, PATH, body)
+
+
+def _call(broker: HandlerBroker, **parts: Any) -> Call:
+    life: Any = SimpleNamespace(cluster=broker.cluster)
+    bench: Any = SimpleNamespace(life=life)
+    return Call(bench, {}, parts.get("query"), parts.get("body"))
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    new = msgspec.convert(ACL, acls.NewAcl)
+    with handler_broker(tmp_path, {"authorizer.class.name": AUTHORIZER}) as broker:
+        asyncio.run(acls.create(_call(broker, body=new)))
+        log = broker.cluster.logs.data_dir / "__cluster_metadata-0" / f"{0:020d}.log"
+        second = msgspec.structs.replace(new, operation="READ")
+        with files_end_at(log.stat().st_size):
+            for work in (
+                acls.create(_call(broker, body=second)),
+                acls.delete(_call(broker, query=acls.AclSelectors())),
+            ):
+                with pytest.raises(KafkaStorageError):
+                    asyncio.run(work)
+        found = asyncio.run(acls.list_acls(_call(broker, query=acls.AclPage())))
+        assert [each.operation for each in found] == ["WRITE"]
+
+
+@pytest.mark.parametrize("work", ["create", "list", "delete"])
+def test_other_tasks_run_meanwhile(tmp_path: Path, others: Others, work: str) -> None:
+    forms = [msgspec.convert({**ACL, "name": f"t{n}"}, acls.NewAcl) for n in range(100)]
+    with handler_broker(tmp_path, {"authorizer.class.name": AUTHORIZER}) as broker:
+        new = _call(broker, body=acls.Acls(acls=forms))
+        if work != "create":
+            asyncio.run(acls.create(new))
+        made = {
+            "create": lambda: acls.create(new),
+            "list": lambda: acls.list_acls(_call(broker, query=acls.AclPage())),
+            "delete": lambda: acls.delete(_call(broker, query=acls.AclSelectors())),
+        }
+        assert asyncio.run(others.while_running(made[work]())) >= 100
 
 
 def test_a_script_takes_one_away(broker: Broker) -> None:
