@@ -1,10 +1,12 @@
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from broker_lite.testing import Broker, BrokerFailed
-from tests.support.tls_client import seen_by_python
+from tests.support.certificates import write_certificates
+from tests.support.tls_client import seen_by_python, seen_with_ca
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,21 @@ def test_the_setting_holds_from_the_start_on_and_after_a_reset() -> None:
         assert seen_by_python(spoiled) == "fine"
         spoiled.reset()
         assert seen_by_python(spoiled) == "certificate has expired"
+
+
+def test_the_setting_needs_the_key_of_the_ca(tmp_path: Path) -> None:
+    files = write_certificates(tmp_path)
+    given = {
+        "listeners": "SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(files.server),
+        "broker.lite.security.fault": "self_signed",
+    }
+    with Broker(given) as spoiled:
+        assert seen_with_ca(spoiled.bootstrap, files.ca.read_text()) == "self-signed certificate"
+    given["broker.lite.security.fault"] = "expired"
+    with pytest.raises(BrokerFailed, match=r"listener SSL: .* expired needs the key"):
+        Broker(given).start()
 
 
 def test_the_setting_needs_tls() -> None:

@@ -103,6 +103,28 @@ async def test_open_connections_go_on(serve: Serve, scene: Scene) -> None:
             assert (await run_sync(old.recv, 100))[8:] == b"hello"
 
 
+async def test_a_session_of_before_does_not_hide_it(serve: Serve, scene: Scene) -> None:
+    """A client that resumes a session is shown no certificate."""
+    context = ssl.create_default_context(cafile=scene.ca)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # the ticket is part of the hand-shake
+
+    def connect(served: Served, session: ssl.SSLSession | None = None) -> ssl.SSLSocket:
+        sock = socket.create_connection(served.addresses[0], 10)
+        with sock:
+            return context.wrap_socket(sock, server_hostname="localhost", session=session)
+
+    async with serve(listeners=("SSL",), tls=scene.listeners) as served:
+        with await run_sync(connect, served) as first:
+            session = first.session
+        with await run_sync(connect, served, session) as second:
+            assert second.session_reused
+        await scene.faults.put_in_force("expired")
+        with pytest.raises(ssl.SSLCertVerificationError, match="has expired"):
+            await run_sync(connect, served, session)
+        scene.faults.put_back()
+        (await run_sync(connect, served, session)).close()
+
+
 @pytest.mark.parametrize("fault", CERTIFICATE_FAULTS)
 async def test_without_the_key_of_the_ca_it_is_there_or_refused(
     serve: Serve, own: Scene, fault: CertificateFault
