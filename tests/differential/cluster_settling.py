@@ -138,9 +138,7 @@ class Settling:
             for key, (code, mark, start) in _marks(self._clients, node_id, here).items():
                 if code:
                     yield f"{key}: {node_id} answers a Fetch with {code}"
-                # A replica that is behind the leader's start gets there. One that is beyond stays:
-                # the leader crashed before it noted a deletion (C-52).
-                marks[key].add((mark, min(start, starts[key])))
+                marks[key].add((mark, start))
             for key, size in _sizes(self._clients, node_id).items():
                 if key in here:
                     sizes[key].add(size)
