@@ -36,6 +36,32 @@ def test_p85_an_unknown_topic_is_created_on_demand(broker: HandlerBroker, versio
     assert broker.cluster.log("new", 0).log_end_offset == 0
 
 
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("wrong", [ENTRY(name=None), ENTRY(name="t", topic_id=b"i" * 16)])
+def test_p88_null_names_and_ids_come_too_early(
+    broker: HandlerBroker, version: int, wrong: messages.MetadataRequest.MetadataRequestTopic
+) -> None:
+    broker.cluster.create_topic("known")
+    response = broker.call("Metadata", version, topics=[ENTRY(name="known"), wrong])
+    assert [topic.error_code for topic in response.topics] == [42, 42]
+    assert response.brokers == []
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_p88_a_null_name_without_an_id_fails_every_topic(
+    broker: HandlerBroker, version: int
+) -> None:
+    topic = broker.cluster.create_topic("known")
+    response = broker.call("Metadata", version, topics=[ENTRY(name="known"), ENTRY(name=None)])
+    assert [(topic.error_code, topic.name) for topic in response.topics] == [
+        (-1, "known"),
+        (-1, ""),
+    ]
+    by_id = ENTRY(name=None, topic_id=topic.topic_id)
+    response = broker.call("Metadata", version, topics=[by_id, ENTRY(name=None)])
+    assert [(topic.error_code, topic.name) for topic in response.topics] == [(0, "known")]
+
+
 def test_p86_two_clients_at_once_get_one_topic(broker: HandlerBroker) -> None:
     first = broker.call("Metadata", 12, topics=[ENTRY(name="t"), ENTRY(name="t")])
     second = broker.call("Metadata", 12, topics=[ENTRY(name="t")])
