@@ -172,7 +172,8 @@ def test_another_ca_is_refused(tmp_path: Path) -> None:
         with pytest.raises(KafkaException):
             producer.list_topics(timeout=3)
         producer.poll(1)
-    assert KafkaError._SSL in {error.code() for error in errors}
+    # its code is _SSL or _TRANSPORT, whichever thread of librdkafka tells it first
+    assert any("certificate verify failed" in error.str() for error in errors), errors
 
 
 @pytest.mark.parametrize("word", ["mtls", "sasl_plaintext", "sasl_ssl"])
