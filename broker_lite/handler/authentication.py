@@ -4,10 +4,6 @@ After the exchange they are requests like others, see handler.security.sasl_requ
 and the request journal) are called around these three APIs as around any other; a raw frame of the
 mechanism is a SaslAuthenticate of version 0 for them.
 
-A difference to Kafka: a request of another API between the handshake and the end of the exchange is
-not answered with 34 in its own form; the connection just closes, as it does in Kafka after that
-answer.
-
 A difference to Kafka: a re-authentication begins with a SaslHandshake of version 1 only. With
 version 0 the connection closes, because raw frames cannot come between requests.
 """
@@ -29,7 +25,6 @@ from broker_lite.handler.context import (
     WireAnswer,
 )
 from broker_lite.handler.dispatch import API_VERSIONS_KEY, answer_unsupported, not_offered
-from broker_lite.handler.security.sasl_requests import handle_handshake
 from broker_lite.protocol.framing import decode_header
 from broker_lite.security.sasl.exchange import (
     SASL_AUTHENTICATE_KEY,
@@ -43,6 +38,7 @@ from broker_lite.security.sasl.exchange import (
 )
 from broker_lite.security.sasl.mechanism import Unanswered
 from broker_lite.wire import messages
+from broker_lite.wire.schema import snake_case
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -165,7 +161,7 @@ async def renew(
         CloseConnection: the session has ended, or see answer().
         DecodeError: the body cannot be decoded.
 
-    See: X-04, X-33 to X-35.
+    See: X-03, X-04, X-33 to X-35.
     """
     try:
         if not authenticated.renews(request.api_key, context.clock.now_ms()):
@@ -174,6 +170,9 @@ async def renew(
         raise CloseConnection(str(over)) from None
     exchange = authenticated.exchange
     assert exchange is not None
+    size_bytes = len(request.body)
+    if exchange.state is State.AUTHENTICATE and size_bytes > authenticated.message_bytes_max:
+        raise CloseConnection(f"a frame of {size_bytes} bytes during a re-authentication")
     answered = await answer(context, exchange, request)
     if answered.refusal:
         await sleep(authenticated.refusal_delay_ms / 1000)
@@ -252,20 +251,24 @@ async def _answer_token(context: HandlerContext, exchange: Exchange, request: Re
 async def _out_of_order(context: HandlerContext, request: Request) -> Answer:
     """Refuse a request that is no SaslAuthenticate.
 
+    Raises:
+        CloseConnection: its API or version is not offered, or it wants no answer.
+        DecodeError: the body cannot be decoded.
+
     See: X-08.
     """
-    parts = None
-    if request.api_key == SASL_HANDSHAKE_KEY:
-        _check_offered(context, request)
-        parts = await handle_handshake(context, request)
-    elif request.api_key == API_VERSIONS_KEY:
-        versions = messages.ApiVersionsResponse(error_code=int(ErrorCode.ILLEGAL_SASL_STATE))
-        if request.api_version > context.apis[API_VERSIONS_KEY].max_version:
-            parts = [messages.ApiVersionsResponse.encode(versions, 0)]  # as for any unknown version
-        else:
-            decode(messages.ApiVersionsRequest, request)
-            parts = encode(messages.ApiVersionsResponse, versions, request)
-    return Answer(parts, f"a request of API {request.api_key} during SASL authentication")
+    from broker_lite.handler.error_answers import error_answer  # clients that work do not need it
+
+    key, code = request.api_key, ErrorCode.ILLEGAL_SASL_STATE
+    refusal = f"a request of API {key} during SASL authentication"
+    if key == API_VERSIONS_KEY and request.api_version > context.apis[key].max_version:
+        versions = messages.ApiVersionsResponse(error_code=int(code))
+        # as for any unknown version
+        return Answer([messages.ApiVersionsResponse.encode(versions, 0)], refusal)
+    _check_offered(context, request)
+    kind = snake_case(context.apis[key].name).upper()
+    text = f"Unexpected Kafka request of type {kind} during SASL authentication."
+    return Answer(await error_answer(context, request, code, text), refusal)
 
 
 def _check_offered(context: HandlerContext, request: Request) -> None:

@@ -173,7 +173,7 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
     try:
         await large.enter(context.lane)
         message, _ = messages.by_api(request.api_key)
-        large.decoded = await _decode(message, request)
+        large.decoded = await decode_in_turns(message, request)
         split = split_of(request.api_key, request.api_version)
         if split is None:
             body = await handle(context, large)
@@ -207,7 +207,12 @@ async def _handle_parts(
     return body
 
 
-async def _decode(message: MessageType, request: Request) -> Struct:
+async def decode_in_turns(message: MessageType, request: Request) -> Struct:
+    """Decode the body of a request of many elements.
+
+    Raises:
+        DecodeError: see MessageType.decode_slices(); or it has too many elements.
+    """
     slices = message.decode_slices(
         request.body, request.api_version, request.position, ELEMENTS_MAX
     )

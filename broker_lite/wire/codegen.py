@@ -61,6 +61,13 @@ class Layout:
             if field.name not in names:
                 yield field
 
+    def has_field(self, struct: str, attribute: str) -> bool:
+        """True if this version has a field of a struct."""
+        return any(
+            field.attribute == attribute and self.version in field.versions
+            for field in self.schema.structs.get(struct, ())
+        )
+
     def is_nullable(self, field: Field) -> bool:
         """True if a field may be null."""
         return self.version in field.nullable

@@ -105,16 +105,17 @@ class Talk:
     def request(self, name: str, version: int, **fields: Any) -> Any:
         """Send a request and return its answer; None for a close."""
         kind = getattr(messages, f"{name}Request")
-        key, response = kind.api_key, getattr(messages, f"{name}Response")
-        flexible = kind.flexible_from is not None and version >= kind.flexible_from
-        self._correlation_id += 1
-        head = struct.pack(">hhih", key, version, self._correlation_id, -1)
-        body = kind.encode(kind(**fields), version)
-        answer = self.frame(head + (b"\0" if flexible else b"") + body)
+        answer = self.ask(kind, version, kind.encode(kind(**fields), version))
         if answer is None:
             return None
-        start = 5 if flexible and key != 18 else 4
-        return response.decode(answer, version, start)[0]
+        start = 5 if _is_flexible(kind, version) and kind.api_key != 18 else 4
+        return getattr(messages, f"{name}Response").decode(answer, version, start)[0]
+
+    def ask(self, kind: Any, version: int, body: bytes) -> bytes | None:
+        """Send a request and return the frame that comes back; None for a close."""
+        self._correlation_id += 1
+        head = struct.pack(">hhih", kind.api_key, version, self._correlation_id, -1)
+        return self.frame(head + b"\0" * _is_flexible(kind, version) + body)
 
     def _read(self, count: int) -> bytes | None:
         data = b""
@@ -127,6 +128,10 @@ class Talk:
                 return None
             data += chunk
         return data
+
+
+def _is_flexible(kind: Any, version: int) -> bool:
+    return kind.flexible_from is not None and version >= kind.flexible_from
 
 
 def scram_final(
@@ -152,7 +157,7 @@ def outcome(port: int, steps: Sequence[Step], tls: ssl.SSLContext | None = None)
     found: list[Any] = []
     try:
         for step in steps:
-            told = _take(talk, step)
+            told = take(talk, step)
             found.append(told)
             if told == CLOSED:
                 return found
@@ -169,7 +174,8 @@ def _has_failed(told: Any) -> bool:
     return isinstance(told, tuple) and told[0] in (33, 34, 58)
 
 
-def _take(talk: Talk, step: Step) -> Any:
+def take(talk: Talk, step: Step) -> Any:
+    """What a broker answers to one step."""
     what, *rest = step
     if what == "wait":
         time.sleep(rest[0])
@@ -197,10 +203,18 @@ def _take(talk: Talk, step: Step) -> Any:
     if what == "scram":
         return _scram(talk, *rest)
     if what == "metadata":
-        answer = talk.request("Metadata", 4, topics=[])
-        return CLOSED if answer is None else "metadata"
+        return _metadata(talk)
     answer = talk.announce(rest[0]) if what == "announce" else talk.frame(rest[0])
     return CLOSED if answer is None else answer
+
+
+def _metadata(talk: Talk) -> Any:
+    topic = messages.MetadataRequest.MetadataRequestTopic(name="none")
+    answer = talk.request("Metadata", 4, topics=[topic], allow_auto_topic_creation=False)
+    if answer is None:
+        return CLOSED
+    told = (answer.topics[0].error_code,)
+    return told if _has_failed(told) else "metadata"
 
 
 def _token(talk: Talk, version: int, token: bytes) -> Any:
@@ -377,15 +391,4 @@ def _random_cases(now: int, seed: int, count: int, good: Step, hello: Step) -> I
     for _ in range(count):
         chosen = dice.choices(steps, k=dice.randint(2, 5))
         raw = [i for i, step in enumerate(chosen) if step[:2] == ("handshake", 0)]
-        yield _until_undecided(chosen[: raw[0] + 1] if raw else chosen)
-
-
-def _until_undecided(steps: list[Step]) -> list[Step]:
-    """Leave out what follows a request of another API during an exchange.
-
-    Kafka answers it with 34 in its own form, broker-lite not at all; then both close.
-    """
-    for index, step in enumerate(steps[1:], 1):
-        if step[0] == "metadata" and steps[index - 1][0] == "handshake":
-            return steps[:index]
-    return steps
+        yield chosen[: raw[0] + 1] if raw else chosen

@@ -208,6 +208,11 @@ class Authenticated:
         """How long a client waits whose renewal is refused."""
         return self._rules.refusal_delay_ms
 
+    @property
+    def message_bytes_max(self) -> int:
+        """The largest frame of a renewal, after the one that begins it."""
+        return self._rules.message_bytes_max
+
     def renews(self, api_key: int, now_ms: int) -> bool:
         """Return whether a request belongs to a renewal of the session, or begins one.
 

@@ -6,7 +6,6 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import Parts, Request
 from broker_lite.testbench.faults.problems import CannotApply
 from broker_lite.wire import messages
-from broker_lite.wire.codegen import Layout
 from broker_lite.wire.messages import MessageType
 from broker_lite.wire.primitives import DecodeError, EncodeError
 from broker_lite.wire.structs import Struct
@@ -69,7 +68,7 @@ class Answer:
 
     def has(self, struct: Struct, attribute: str) -> bool:
         """True if a struct of the answer has a field in this version."""
-        return has_field(self.layout, type(struct).__name__, attribute)
+        return self.layout.has_field(type(struct).__name__, attribute)
 
     def set(self, struct: Struct, attribute: str, value: object) -> bool:
         """Set a field if this version has it; return False if it has not."""
@@ -96,14 +95,6 @@ class Answer:
         """
         if not self.set(self.body, "throttle_time_ms", throttle_ms):
             raise CannotApply(f"version {self.layout.version} of the answer has no throttle time")
-
-
-def has_field(layout: Layout, struct: str, attribute: str) -> bool:
-    """True if a struct has a field in the layout's version."""
-    return any(
-        field.attribute == attribute and layout.version in field.versions
-        for field in layout.schema.structs.get(struct, ())
-    )
 
 
 def decoded_request(request: Request) -> Struct:

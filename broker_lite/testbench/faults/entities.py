@@ -1,311 +1,11 @@
-"""The table of what the APIs name: where in the request, where in the answer, with which error.
+"""What the elements of a request or an answer name, for the rules that choose some of them."""
 
-With it, a fault on one partition of several works for any API without code in its handler. An API
-without a row has one error for the whole request, or none.
-"""
-
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
 from broker_lite.errors import ErrorCode
+from broker_lite.handler.error_places import Level
 from broker_lite.testbench.selectors import Named
-
-_NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
-
-
-class Level(NamedTuple):
-    """One array of a request, and the one of the answer with the elements of the same names.
-
-    Attributes:
-        kind: what an element names: topic, partition, group, txn, coordinator, resource, quota; or
-            other.
-        request: attribute of the array in the request; empty if the answer has more than that.
-        response: the same in the answer; empty if the answer leaves the level out.
-        request_keys: attributes that name an element; none if the elements are plain values.
-        response_keys: the same in the answer, in the same order.
-    """
-
-    kind: str
-    request: str
-    response: str
-    request_keys: tuple[str, ...]
-    response_keys: tuple[str, ...]
-
-    def named(
-        self, above: Named, key: tuple[object, ...], name_of: Callable[[bytes], str]
-    ) -> Named:
-        """Return what an element names, together with what the levels above it name.
-
-        Args:
-            above: what the levels above it name.
-            key: the values that name the element.
-            name_of: returns the name of a topic by its id, empty if it is not known.
-        """
-        first = key[0] if key else None
-        if self.kind == "topic":
-            topic_id = key[1] if len(key) > 1 and isinstance(key[1], bytes) else b""
-            name = first if isinstance(first, str) and first else name_of(topic_id)
-            return above._replace(topic=name, topic_id=topic_id)
-        if self.kind == "partition" and isinstance(first, int):
-            return above._replace(partition=first)
-        if self.kind in ("group", "coordinator") and isinstance(first, str):
-            above = above._replace(group=first)
-        if self.kind in ("txn", "coordinator") and isinstance(first, str):
-            above = above._replace(txn_id=first)
-        if self.kind == "quota":
-            return above._replace(resource=_name_of_quota(first))
-        if self.kind == "resource":
-            names = [each for each in key if isinstance(each, str) and each]
-            return above._replace(resource=names[-1] if names else "")
-        return above
-
-
-def _name_of_quota(entity: object) -> str:
-    """Return the first name of a quota's entity; empty for that of all users, or all clients."""
-    parts = entity if isinstance(entity, list) else []
-    return next((part.entity_name for part in parts if part.entity_name), "")
-
-
-class Row(NamedTuple):
-    """One way in which an API names things; it counts in versions that have its arrays.
-
-    Attributes:
-        levels: from the outermost array to the one whose elements have errors.
-        writes: whether a failed element must not be seen by the handler.
-        error: attribute of the error.
-        defaults: fields of a failed element that do not have the schema's defaults.
-        needs: it counts only for rules that choose topics, or that choose partitions.
-        unless: it counts only for other rules.
-        by_position: elements of the answer have no names, only the order of the request's.
-    """
-
-    levels: tuple[Level, ...]
-    writes: bool = False
-    error: str = "error_code"
-    defaults: Mapping[str, object] = _NO_DEFAULTS
-    needs: str = ""
-    unless: str = ""
-    by_position: bool = False
-
-
-def _topics(
-    request: str, response: str, request_name: str = "name", response_name: str = "name"
-) -> Level:
-    return Level(
-        "topic", request, response, (request_name, "topic_id"), (response_name, "topic_id")
-    )
-
-
-def _numbers(
-    request: str, response: str, request_key: str = "", response_key: str = "partition_index"
-) -> Level:
-    """Return the level of partitions; without a key in the request they are plain numbers."""
-    keys = (request_key,) if request_key else ()
-    return Level("partition", request, response, keys, (response_key,))
-
-
-def _names(kind: str, request: str, response: str, key: str, response_key: str = "") -> Level:
-    """Return a level of elements that are named by one text; plain texts without a key."""
-    return Level(kind, request, response, (key,) if key else (), (response_key or key,))
-
-
-_INDEX: Final = "partition_index"
-_TOPIC_PARTITIONS: Final = (
-    _topics("topics", "topics"),
-    _numbers("partitions", "partitions", _INDEX),
-)
-_CONFIGS: Final = ("resource_type", "resource_name")
-_MEMBER: Final = ("group_instance_id", "member_id")
-_NO_OFFSET: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "metadata": ""}
-_NOWHERE: Final = {"node_id": -1, "host": "", "port": -1}
-
-_METADATA: Final = (
-    Row((_topics("topics", "topics"),), unless="partitions"),
-    Row(
-        (_topics("topics", "topics"), _numbers("", "partitions")),
-        defaults={"leader_id": -1},
-        needs="partitions",
-    ),
-)
-
-ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
-    0: (  # Produce
-        Row(
-            (
-                _topics("topic_data", "responses"),
-                _numbers("partition_data", "partition_responses", "index", "index"),
-            ),
-            writes=True,
-            defaults={"base_offset": -1, "log_append_time_ms": -1, "log_start_offset": -1},
-        ),
-    ),
-    1: (  # Fetch
-        Row(
-            (
-                _topics("topics", "responses", "topic", "topic"),
-                _numbers("partitions", "partitions", "partition"),
-            ),
-            defaults={
-                "high_watermark": -1,
-                "last_stable_offset": -1,
-                "log_start_offset": -1,
-                "records": b"",
-            },
-        ),
-    ),
-    2: (  # ListOffsets
-        Row(_TOPIC_PARTITIONS, defaults={"timestamp": -1, "offset": -1, "leader_epoch": -1}),
-    ),
-    3: _METADATA,  # Metadata
-    8: (Row(_TOPIC_PARTITIONS, writes=True),),  # OffsetCommit
-    9: (  # OffsetFetch
-        Row(
-            (_topics("topics", "topics"), _numbers("partition_indexes", "partitions")),
-            defaults=_NO_OFFSET,
-        ),
-        Row((_names("group", "groups", "groups", "group_id"),), unless="topics"),
-        Row(
-            (
-                _names("group", "groups", "groups", "group_id"),
-                _topics("topics", "topics"),
-                _numbers("partition_indexes", "partitions"),
-            ),
-            defaults=_NO_OFFSET,
-            needs="topics",
-        ),
-    ),
-    10: (  # FindCoordinator
-        Row(
-            (_names("coordinator", "coordinator_keys", "coordinators", "", "key"),),
-            defaults=_NOWHERE,
-        ),
-    ),
-    13: (Row((Level("resource", "members", "members", _MEMBER, _MEMBER),), writes=True),),  # Leave
-    15: (Row((_names("group", "groups", "groups", "", "group_id"),)),),  # DescribeGroups
-    19: (Row((_topics("topics", "topics"),), writes=True),),  # CreateTopics
-    20: (  # DeleteTopics
-        Row((_topics("topics", "responses"),), writes=True),
-        Row((Level("topic", "topic_names", "responses", (), ("name",)),), writes=True),
-    ),
-    21: (Row(_TOPIC_PARTITIONS, writes=True, defaults={"low_watermark": -1}),),  # DeleteRecords
-    23: (  # OffsetForLeaderEpoch
-        Row(
-            (
-                _topics("topics", "topics", "topic", "topic"),
-                _numbers("partitions", "partitions", "partition", "partition"),
-            ),
-            defaults={"leader_epoch": -1, "end_offset": -1},
-        ),
-    ),
-    24: (  # AddPartitionsToTxn
-        Row(
-            (
-                _topics("v3_and_below_topics", "results_by_topic_v3_and_below"),
-                _numbers("partitions", "results_by_partition"),
-            ),
-            writes=True,
-            error="partition_error_code",
-        ),
-        Row(
-            (
-                _names("txn", "transactions", "results_by_transaction", "transactional_id"),
-                _topics("topics", "topic_results"),
-                _numbers("partitions", "results_by_partition"),
-            ),
-            writes=True,
-            error="partition_error_code",
-        ),
-    ),
-    27: (  # WriteTxnMarkers
-        Row(
-            (
-                _names("other", "markers", "markers", "producer_id"),
-                _topics("topics", "topics"),
-                _numbers("partition_indexes", "partitions"),
-            ),
-            writes=True,
-        ),
-    ),
-    28: (Row(_TOPIC_PARTITIONS, writes=True),),  # TxnOffsetCommit
-    30: (  # CreateAcls
-        Row(
-            (Level("resource", "creations", "results", ("resource_name",), ()),),
-            writes=True,
-            by_position=True,
-        ),
-    ),
-    31: (  # DeleteAcls
-        Row(
-            (Level("resource", "filters", "filter_results", ("resource_name_filter",), ()),),
-            writes=True,
-            by_position=True,
-        ),
-    ),
-    32: (Row((Level("resource", "resources", "results", _CONFIGS, _CONFIGS),)),),  # DescribeConfigs
-    33: (  # AlterConfigs
-        Row((Level("resource", "resources", "responses", _CONFIGS, _CONFIGS),), writes=True),
-    ),
-    34: (  # AlterReplicaLogDirs
-        Row(
-            (
-                _names("resource", "dirs", "", "path"),
-                _topics("topics", "results", "name", "topic_name"),
-                _numbers("partitions", "partitions"),
-            ),
-            writes=True,
-        ),
-    ),
-    35: (Row((_names("resource", "", "results", "log_dir"),)),),  # DescribeLogDirs
-    37: (Row((_topics("topics", "results"),), writes=True),),  # CreatePartitions
-    42: (  # DeleteGroups
-        Row((_names("group", "groups_names", "results", "", "group_id"),), writes=True),
-    ),
-    43: (  # ElectLeaders
-        Row(
-            (
-                _topics("topic_partitions", "replica_election_results", "topic", "topic"),
-                _numbers("partitions", "partition_result", "", "partition_id"),
-            ),
-            writes=True,
-        ),
-    ),
-    44: (  # IncrementalAlterConfigs
-        Row((Level("resource", "resources", "responses", _CONFIGS, _CONFIGS),), writes=True),
-    ),
-    45: (  # AlterPartitionReassignments
-        Row((_topics("topics", "responses"), _TOPIC_PARTITIONS[1]), writes=True),
-    ),
-    47: (Row(_TOPIC_PARTITIONS, writes=True),),  # OffsetDelete
-    49: (
-        Row((_names("quota", "entries", "entries", "entity"),), writes=True),
-    ),  # AlterClientQuotas
-    50: (Row((_names("resource", "users", "results", "name", "user"),)),),  # DescribeUserScram...
-    51: (  # AlterUserScramCredentials
-        Row((_names("resource", "deletions", "results", "name", "user"),), writes=True),
-        Row((_names("resource", "upsertions", "results", "name", "user"),), writes=True),
-    ),
-    55: (  # DescribeQuorum
-        Row(
-            (
-                _topics("topics", "topics", "topic_name", "topic_name"),
-                _numbers("partitions", "partitions", _INDEX),
-            )
-        ),
-    ),
-    57: (Row((_names("resource", "feature_updates", "results", "feature"),), writes=True),),
-    61: (  # DescribeProducers
-        Row((_topics("topics", "topics"), _numbers("partition_indexes", "partitions"))),
-    ),
-    65: (  # DescribeTransactions
-        Row((_names("txn", "transactional_ids", "transaction_states", "", "transactional_id"),)),
-    ),
-    69: (Row((_names("group", "group_ids", "groups", "", "group_id"),)),),  # ConsumerGroupDescribe
-    75: _METADATA,  # DescribeTopicPartitions
-}
-
-TOP_DEFAULTS: Final[Mapping[int, Mapping[str, object]]] = {10: _NOWHERE}
-"""Fields of an answer that fails as a whole, where they do not have the schema's defaults."""
 
 PARTS_FIRST: Final = frozenset((1, 3, 24))
 """APIs of which an error without top_level is that of each partition or topic.
@@ -322,3 +22,39 @@ OF_THE_WHOLE: Final = frozenset(
     )
 )
 """Errors that are always those of the whole answer."""
+
+
+def named_by(
+    level: Level, above: Named, key: tuple[object, ...], name_of: Callable[[bytes], str]
+) -> Named:
+    """Return what an element names, together with what the levels above it name.
+
+    Args:
+        level: of the element.
+        above: what the levels above it name.
+        key: the values that name the element.
+        name_of: returns the name of a topic by its id, empty if it is not known.
+    """
+    first = key[0] if key else None
+    if level.kind == "topic":
+        topic_id = key[1] if len(key) > 1 and isinstance(key[1], bytes) else b""
+        name = first if isinstance(first, str) and first else name_of(topic_id)
+        return above._replace(topic=name, topic_id=topic_id)
+    if level.kind == "partition" and isinstance(first, int):
+        return above._replace(partition=first)
+    if level.kind in ("group", "coordinator") and isinstance(first, str):
+        above = above._replace(group=first)
+    if level.kind in ("txn", "coordinator") and isinstance(first, str):
+        above = above._replace(txn_id=first)
+    if level.kind == "quota":
+        return above._replace(resource=_name_of_quota(first))
+    if level.kind == "resource":
+        names = [each for each in key if isinstance(each, str) and each]
+        return above._replace(resource=names[-1] if names else "")
+    return above
+
+
+def _name_of_quota(entity: object) -> str:
+    """Return the first name of a quota's entity; empty for that of all users, or all clients."""
+    parts = entity if isinstance(entity, list) else []
+    return next((part.entity_name for part in parts if part.entity_name), "")

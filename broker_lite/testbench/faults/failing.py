@@ -10,21 +10,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import Parts, Request
+from broker_lite.handler.error_elements import ElementMaker, Key, fields_of, key_of
+from broker_lite.handler.error_places import ROWS, TOP_DEFAULTS, Level, Row
 from broker_lite.testbench.facts import Facts, session_partitions
-from broker_lite.testbench.faults.answers import (
-    Answer,
-    changed_request,
-    decoded_request,
-    has_field,
-)
-from broker_lite.testbench.faults.entities import (
-    OF_THE_WHOLE,
-    PARTS_FIRST,
-    ROWS,
-    TOP_DEFAULTS,
-    Level,
-    Row,
-)
+from broker_lite.testbench.faults.answers import Answer, changed_request, decoded_request
+from broker_lite.testbench.faults.entities import OF_THE_WHOLE, PARTS_FIRST, named_by
 from broker_lite.testbench.faults.problems import CannotApply
 from broker_lite.testbench.faults.rules import Rule
 from broker_lite.testbench.faults.wire_faults import FaultAnswer
@@ -33,7 +23,6 @@ from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
 
 Run: TypeAlias = Callable[[Request], Awaitable[Parts | None]]
-Key: TypeAlias = tuple[object, ...]
 
 _ERROR: Final = "error_code"
 _PRODUCE: Final = 0
@@ -124,7 +113,7 @@ class Failing:
             for outer in [next(level.response for level in row.levels if level.response)]
             if (not row.needs or row.needs in chosen)
             and row.unless not in chosen
-            and (not first or has_field(layout, kind.name, first))
+            and (not first or layout.has_field(kind.name, first))
             and empty.has(empty.body, outer)
         ]
 
@@ -150,8 +139,9 @@ class Failing:
         return has_top and not is_part
 
     def _whole(self, answer: Answer) -> Answer:
-        for attribute, value in TOP_DEFAULTS.get(self._request.api_key, {}).items():
-            answer.set(answer.body, attribute, value)
+        defaults = TOP_DEFAULTS.get(self._request.api_key, {})
+        for attribute, value in fields_of(answer.layout, answer.kind.name, defaults).items():
+            setattr(answer.body, attribute, value)
         answer.set_error(answer.body, _ERROR, self._code, self._text)
         return answer
 
@@ -211,8 +201,8 @@ class Failing:
         elements = getattr(owner, level.request) or []
         kept = []
         for position, element in enumerate(elements):
-            key = _key(element, level.request_keys)
-            named = level.named(above, key, self._name_of)
+            key = key_of(element, level.request_keys)
+            named = named_by(level, above, key, self._name_of)
             if rest:
                 before = len(taken)
                 self._take(row, element, rest, named, (*keys, key), taken)
@@ -269,8 +259,8 @@ class Failing:
         elements = getattr(owner, level.response) or []
         changed = 0
         for position, element in enumerate(elements):
-            key = _key(element, level.response_keys)
-            named = level.named(above, key, self._name_of)
+            key = key_of(element, level.response_keys)
+            named = named_by(level, above, key, self._name_of)
             if rest:
                 changed += self._change_in(answer, row, element, rest, named)
             elif self._matcher.chooses(named):
@@ -287,7 +277,7 @@ class Failing:
         elements = getattr(answer.body, level.response)
         changed = 0
         for position, each in enumerate(wanted[: len(elements)]):
-            named = level.named(Named(), _key(each, level.request_keys), self._name_of)
+            named = named_by(level, Named(), key_of(each, level.request_keys), self._name_of)
             if self._matcher.chooses(named):
                 elements[position] = type(elements[position])()
                 self._fail(answer, row, elements[position])
@@ -310,7 +300,7 @@ class Failing:
         added = 0
         for topic, number in session_partitions(self._facts):
             key: Key = (topic, b"") if isinstance(topic, str) else ("", topic)
-            named = topics.named(Named(partition=number), key, self._name_of)
+            named = named_by(topics, Named(partition=number), key, self._name_of)
             if not self._matcher.chooses(named):
                 continue
             owner = _find(answer.body, topics, key) or _append(answer, answer.body, topics, key)
@@ -343,18 +333,11 @@ def _has_any(body: Struct, rows: list[Row]) -> bool:
     return any(getattr(body, row.levels[0].request) for row in rows)
 
 
-def _key(element: object, attributes: tuple[str, ...]) -> Key:
-    """Return the values that name an element."""
-    if not isinstance(element, Struct):
-        return (element,)
-    return tuple(getattr(element, name, b"") for name in attributes)
-
-
 def _find(owner: Struct, level: Level, key: Key) -> Struct | None:
     """Return the element of an answer that has the same name; topics have a name or an id."""
     elements: list[Struct] = getattr(owner, level.response) or []
     for element in elements:
-        found = _key(element, level.response_keys)
+        found = key_of(element, level.response_keys)
         if level.kind != "topic":
             if found == key:
                 return element
@@ -373,17 +356,7 @@ def _append(
     answer: Answer, owner: Struct, level: Level, key: Key, position: int | None = None
 ) -> Struct:
     """Add an element with a name to an array of an answer, and return it."""
-    structs = answer.kind.structs
-    fields = {field.attribute: field for field in structs[type(owner).__name__]}
-    made: Struct = getattr(answer.kind, fields[level.response].element_type)()
-    for name, value in zip(level.response_keys, key, strict=False):
-        inner = {field.attribute: field for field in structs[type(made).__name__]}.get(name)
-        if inner is None or (value == b"" and inner.element_type == "uuid"):
-            continue
-        if inner.is_struct and isinstance(value, list):
-            kind: type[Struct] = getattr(answer.kind, inner.element_type)
-            value = [kind(**{each: getattr(old, each) for each in old.fields}) for old in value]
-        answer.set(made, name, value)
+    made = ElementMaker(answer.layout, type(owner).__name__, level).make(key)
     if getattr(owner, level.response) is None:
         setattr(owner, level.response, [])
     elements = getattr(owner, level.response)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.faults.answers import Answer, has_field
+from broker_lite.testbench.faults.answers import Answer
 from broker_lite.testbench.faults.problems import CannotApply
 from broker_lite.testbench.paths import Step, field_of, parse_path, places
 from broker_lite.testbench.selectors import topic_id_of
@@ -137,7 +137,7 @@ def _is_sent(answer: Answer, steps: list[Step]) -> bool:
     """True if this version of the answer has all fields of a path."""
     name = answer.kind.name
     for step in steps:
-        if not has_field(answer.layout, name, step.attribute):
+        if not answer.layout.has_field(name, step.attribute):
             return False
         fields = {field.attribute: field for field in answer.kind.structs[name]}
         name = fields[step.attribute].element_type

@@ -1,11 +1,10 @@
-"""The table of what APIs name: each row fits the schema, and errors reach the right entries."""
+"""Rules choose by what APIs name: errors reach the right entries."""
 
 from typing import Any
 
 import pytest
 
 from broker_lite.errors import ErrorCode
-from broker_lite.testbench.faults.entities import ROWS
 from broker_lite.wire import messages
 from tests.testbench.conftest import FaultyBroker
 
@@ -176,34 +175,3 @@ def test_configs_of_a_resource(bench: FaultyBroker) -> None:
     answer = bench.call("DescribeConfigs", 4, resources=wanted)
     found = {each.resource_name: (each.error_code, bool(each.configs)) for each in answer.results}
     assert found == {"orders": (ErrorCode.INVALID_CONFIG, False), "other": (0, True)}
-
-
-def test_the_rows_name_what_the_schema_has() -> None:
-    """A row that no version has would never count."""
-    for key, rows in ROWS.items():
-        request, response = messages.by_api(key)
-        for row in rows:
-            names: tuple[str, str] = (request.name, response.name)
-            for level in row.levels:
-                names = _below(names, level, request.structs, response.structs)
-            assert row.error in {field.attribute for field in response.structs[names[1]]}
-            attributes = {field.attribute for field in response.structs[names[1]]}
-            assert row.defaults.keys() <= attributes
-
-
-def _below(names: Any, level: Any, request: Any, response: Any) -> tuple[str, str]:
-    inner = []
-    for name, attribute, keys, structs in (
-        (names[0], level.request, level.request_keys, request),
-        (names[1], level.response, level.response_keys, response),
-    ):
-        if not attribute:
-            inner.append(name)
-            continue
-        field = {each.attribute: each for each in structs[name]}[attribute]
-        assert field.is_array
-        inner.append(field.element_type)
-        if field.is_struct:
-            has = {each.attribute for each in structs[field.element_type]}
-            assert set(keys) - {"topic_id"} <= has
-    return inner[0], inner[1]

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from broker_lite.handler.error_places import ROWS
 from broker_lite.record.batch import parse_header
 from broker_lite.testbench.facts import Facts
 from broker_lite.testbench.faults.answers import Answer
-from broker_lite.testbench.faults.entities import ROWS
+from broker_lite.testbench.faults.entities import named_by
 from broker_lite.testbench.faults.poison.changes import poisoned
 from broker_lite.testbench.faults.problems import CannotApply
 from broker_lite.testbench.selectors import Matcher, Named
@@ -42,7 +43,7 @@ def _chosen(answer: Answer, matcher: Matcher, facts: Facts) -> Iterator[Any]:
     level = ROWS[_FETCH][0].levels[0]
     topics: list[Any] = getattr(answer.body, "responses", [])
     for topic in topics:
-        named = level.named(Named(), (topic.topic, topic.topic_id), facts.topic_name)
+        named = named_by(level, Named(), (topic.topic, topic.topic_id), facts.topic_name)
         for partition in topic.partitions:
             if matcher.chooses(named._replace(partition=partition.partition_index)):
                 yield partition
