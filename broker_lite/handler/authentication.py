@@ -42,6 +42,7 @@ from broker_lite.wire.schema import snake_case
 
 logger = logging.getLogger("broker_lite.server")
 
+_ILLEGAL_STATE: Final = "Request is not valid given the current SASL state."
 _HEADER: Final = struct.Struct(">hhih")
 _HOOKED_KEYS: Final = frozenset((API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY))
 
@@ -268,7 +269,7 @@ async def _out_of_order(context: HandlerContext, request: Request) -> Answer:
     _check_offered(context, request)
     kind = snake_case(context.apis[key].name).upper()
     text = f"Unexpected Kafka request of type {kind} during SASL authentication."
-    return Answer(await error_answer(context, request, code, text), refusal)
+    return Answer(await error_answer(context, request, code, text, _ILLEGAL_STATE), refusal)
 
 
 def _check_offered(context: HandlerContext, request: Request) -> None:

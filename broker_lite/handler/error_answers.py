@@ -3,23 +3,28 @@
 Most answers have an error of the whole. Where there is none in a version, or where older clients do
 not look at it, each element that the request names is in the answer, with the error.
 
+A difference to Kafka: topics of Produce and WriteTxnMarkers and users of AlterUserScramCredentials
+are in the order of the request. Kafka has them in that of a hash table.
+
 See: X-08 (AbstractRequest.getErrorResponse).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from enum import Enum, auto
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.error_elements import ElementMaker, fields_of, key_of
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.error_elements import ElementMaker, Key, fields_of, key_of
 from broker_lite.handler.error_places import ROWS, TOP_DEFAULTS, Level, Row
-from broker_lite.handler.large import decode_in_turns, encode_in_turns, lazily
+from broker_lite.handler.large import decode_in_turns, encode_in_turns, in_turns, lazily
+from broker_lite.handler.security.acls import check_elements
 from broker_lite.wire import messages
 from broker_lite.wire.codegen import Layout
 from broker_lite.wire.structs import Struct
 
+_PRODUCE: Final = 0
 _ERROR: Final = "error_code"
 _MESSAGE: Final = "error_message"
 
@@ -45,12 +50,19 @@ class Form(NamedTuple):
             error of the whole.
         rows: what is listed, if it is not what the table of places has.
         echoes: fields of the answer that have the value of the request's.
+        is_once: what the request names twice is in the answer once. Kafka lists such things in the
+            order of a hash table, here they are in that of the request.
+        last_counts: of what is named twice in the outermost array, only the last is in the answer.
+        has_empty_names: a name that is null is empty in the answer.
     """
 
     message: Told = Told.GIVEN
     lists_until: int = -1
     rows: tuple[Row, ...] | None = None
     echoes: tuple[str, ...] = ()
+    is_once: bool = False
+    last_counts: bool = False
+    has_empty_names: bool = False
 
 
 _ALWAYS: Final = 32767
@@ -67,17 +79,20 @@ _NAMELESS_USERS: Final = Row((Level("resource", "users", "results", (), ()),))
 
 _USUAL: Final = Form()
 _FORMS: Final[Mapping[int, Form]] = {
+    _PRODUCE: Form(is_once=True),
     1: Form(lists_until=12, echoes=("session_id",)),  # Fetch
-    3: Form(lists_until=_ALWAYS),  # Metadata
+    3: Form(lists_until=_ALWAYS, has_empty_names=True),  # Metadata
     10: _OF_THE_CODE,  # FindCoordinator
     15: _WITHOUT_MESSAGE,  # DescribeGroups
     20: _WITHOUT_MESSAGE,  # DeleteTopics
+    27: Form(is_once=True, last_counts=True),  # WriteTxnMarkers
     32: _OF_THE_CODE,  # DescribeConfigs
     43: Form(lists_until=_ALWAYS),  # ElectLeaders
     45: Form(lists_until=_ALWAYS),  # AlterPartitionReassignments
     46: Form(lists_until=_ALWAYS, rows=(_REASSIGNMENTS,)),  # ListPartitionReassignments
     49: _OF_THE_CODE,  # AlterClientQuotas
     50: Form(lists_until=_ALWAYS, rows=(_NAMELESS_USERS,)),  # DescribeUserScramCredentials
+    51: Form(is_once=True),  # AlterUserScramCredentials
     55: _OF_THE_CODE,  # DescribeQuorum
     61: _WITHOUT_MESSAGE,  # DescribeProducers
     68: _WITHOUT_MESSAGE,  # ConsumerGroupHeartbeat
@@ -86,7 +101,7 @@ _FORMS: Final[Mapping[int, Form]] = {
 
 
 async def error_answer(
-    context: HandlerContext, request: Request, code: ErrorCode, text: str
+    context: HandlerContext, request: Request, code: ErrorCode, text: str, usual_text: str
 ) -> Parts:
     """Answer a request of any API with an error.
 
@@ -97,27 +112,47 @@ async def error_answer(
         request: of an API and a version that are offered.
         code: of the error.
         text: its message, where the answer has room for one.
+        usual_text: the one that the code has by itself, which a few APIs tell instead.
 
     Raises:
+        CloseConnection: Kafka closes it at once, because a Produce wants no answer or has a
+            partition without records, or because an ACL has an unknown element.
         DecodeError: the body cannot be decoded.
     """
     kind, response = messages.by_api(request.api_key)
     await context.lane.enter()
     try:
         body = await decode_in_turns(kind, request)
-        answer = _ErrorAnswer(request, code, text).to(body)
+        await check_elements(request.api_key, body)
+        if request.api_key == _PRODUCE:
+            await _check_produce(body)
+        answer = await _ErrorAnswer(request, code, text, usual_text).to(body)
         return [await encode_in_turns(response, answer, request.api_version)]
     finally:
         context.lane.leave()
 
 
+async def _check_produce(body: Struct) -> None:
+    """Close the connection if Kafka has no answer to a Produce.
+
+    See: X-08 (ProduceRequest.getErrorResponse, partitionSizes).
+    """
+    asked = cast("Any", body)
+    if asked.acks == 0:
+        raise CloseConnection("a Produce that wants no answer during SASL authentication")
+    partitions = chain.from_iterable(topic.partition_data for topic in asked.topic_data)
+    async for partition in in_turns(partitions):
+        if partition.records is None:
+            raise CloseConnection("a Produce without records during SASL authentication")
+
+
 class _ErrorAnswer:
     """The answer to one request.
 
-    Its elements are made while they are encoded, so it needs no memory besides that of the request.
+    Mostly its elements are made while they are encoded, which needs no memory.
     """
 
-    def __init__(self, request: Request, code: ErrorCode, text: str) -> None:
+    def __init__(self, request: Request, code: ErrorCode, text: str, usual_text: str) -> None:
         kind, response = messages.by_api(request.api_key)
         asked, layout = kind.layout(request.api_version), response.layout(request.api_version)
         assert asked is not None
@@ -126,25 +161,27 @@ class _ErrorAnswer:
         self._form = _FORMS.get(request.api_key, _USUAL)
         self._asked: Layout = asked
         self._layout: Layout = layout
-        told = {Told.GIVEN: text, Told.OF_THE_CODE: message_of(code), Told.NONE: None}
+        told = {Told.GIVEN: text, Told.OF_THE_CODE: usual_text, Told.NONE: None}
         self._code, self._message = int(code), told[self._form.message]
 
-    def to(self, body: Struct) -> Struct:
+    async def to(self, body: Struct) -> Struct:
         """Make the answer to a body."""
         root = self._layout.schema.name
         fields = dict(TOP_DEFAULTS.get(self._api_key, {}))
         fields.update((name, getattr(body, name)) for name in self._form.echoes)
         fields = self.failed(root, _ERROR, fields)
         for row in self._rows():
-            listing = _Listing(self._layout, row, self.failed)
+            listing = _Listing(self._layout, row, self._form, self.failed)
             before, more = fields.get(listing.array, ()), listing.of(body)
-            assert isinstance(before, Sized) and isinstance(before, Iterable)
-            fields[listing.array] = lazily(len(before) + len(more), chain(before, more))
+            assert isinstance(before, Sized)
+            assert isinstance(before, Iterable)
+            elements = lazily(len(before) + len(more), chain(before, more))
+            if self._form.is_once:
+                elements = await listing.once(elements)
+            fields[listing.array] = elements
         return self._layout.classes[root](**fields)
 
-    def failed(
-        self, struct: str, error: str, others: Mapping[str, object]
-    ) -> dict[str, object]:
+    def failed(self, struct: str, error: str, others: Mapping[str, object]) -> dict[str, object]:
         """Return the fields of a struct with the error, as far as this version has them."""
         values = {**others, error: self._code, _MESSAGE: self._message}
         return fields_of(self._layout, struct, values)
@@ -171,7 +208,9 @@ class _Listing:
         array: of the answer.
     """
 
-    def __init__(self, layout: Layout, row: Row, failed: "Failed") -> None:
+    def __init__(self, layout: Layout, row: Row, form: Form, failed: "Failed") -> None:
+        self._has_empty_names = form.has_empty_names
+        self._last_counts = form.last_counts
         self._levels: list[tuple[Level, ElementMaker | None]] = []
         struct = layout.schema.name
         for level in row.levels:
@@ -201,8 +240,42 @@ class _Listing:
         keys = self._levels[depth][0].request_keys
         if depth == len(self._levels) - 1:
             for each in asked:
-                yield maker.make(key_of(each, keys), self._fields)
+                key = key_of(each, keys)
+                if self._has_empty_names:
+                    key = tuple("" if name is None else name for name in key)
+                yield maker.make(key, self._fields)
             return
         array = self._levels[depth + 1][0].response
         for each in asked:
             yield maker.make(key_of(each, keys), {array: self.of(each, depth + 1)})
+
+    async def once(self, elements: Iterable[Any]) -> list[Struct]:
+        """Return elements of the answer with each name once, also in the arrays in them."""
+        levels = [level for level, maker in self._levels if maker is not None]
+        found: _Tree = {}
+        if self._last_counts:
+            key = levels[0].response_keys
+            elements = {key_of(each, key): each for each in elements}.values()
+        await _collect(found, elements, levels)
+        return _listed(found, levels)
+
+
+_Tree: TypeAlias = "dict[Key, tuple[Struct, _Tree]]"
+"""Elements of an array by what names them, each with those of the array in it."""
+
+
+async def _collect(found: _Tree, elements: Iterable[Any], levels: Sequence[Level]) -> None:
+    level, *inner = levels
+    async for element in in_turns(elements):
+        key = key_of(element, level.response_keys)
+        _, below = found.setdefault(key, (element, {}))
+        if inner:
+            await _collect(below, getattr(element, inner[0].response), inner)
+
+
+def _listed(found: _Tree, levels: Sequence[Level]) -> list[Struct]:
+    _, *inner = levels
+    for element, below in found.values():
+        if inner:
+            setattr(element, inner[0].response, _listed(below, inner))
+    return [element for element, _ in found.values()]

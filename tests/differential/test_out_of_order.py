@@ -9,7 +9,6 @@ from broker_lite.testing import Broker
 from tests.differential.compare_sasl import PROTOCOLS, SASL_SETTINGS, Step, ports_and_settings
 from tests.differential.out_of_order import HELLO, LOGIN, differences, requests
 from tests.support.reference_kafka import (
-    KAFKA_OF_OLD_CLIENTS,
     KAFKA_VERSION,
     ReferenceKafka,
     free_port,
@@ -21,20 +20,17 @@ SEEDS = (1, 2, 3)
 AT_ONCE = {"connection.failed.authentication.delay.ms": "0"}
 
 
-@pytest.fixture(scope="module", params=[KAFKA_VERSION, KAFKA_OF_OLD_CLIENTS])
-def brokers(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[str, int, int]]:
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int, int]]:
     """The release, and the SASL ports of Kafka and of broker-lite."""
     require("java", "mvn")
-    release = request.param.rpartition(".")[0]
+    release = KAFKA_VERSION.rpartition(".")[0]
     theirs = free_port()
     kafka = ReferenceKafka(
         tmp_path_factory.mktemp("kafka"),
         settings={**SASL_SETTINGS, **AT_ONCE, "listener.security.protocol.map": PROTOCOLS},
         more_listeners=f",SASL://127.0.0.1:{theirs}",
         is_short_lived=True,
-        version=request.param,
     )
     plain, ours, settings = ports_and_settings()
     with kafka, Broker({**settings, **AT_ONCE, "emulate": release}, port=plain):

@@ -13,7 +13,7 @@ A difference to Kafka: a DeleteAcls request closes the connection if its filters
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from broker_lite.control.users.acl_rules import AclFilter
 from broker_lite.errors import BrokerError, SecurityDisabled
@@ -24,6 +24,7 @@ from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.security.acl_changes import AclSelection, create_acls, delete_acls
 from broker_lite.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType
 from broker_lite.wire import messages
+from broker_lite.wire.structs import Struct
 
 SELECTED_MAX: Final = 1_000_000
 """The most ACLs in the answer to one DeleteAcls request."""
@@ -75,13 +76,7 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
     See: P-162, X-41.
     """
     body = decode(messages.CreateAclsRequest, request)
-    async for creation in in_turns(body.creations):
-        _check(
-            creation.resource_type,
-            creation.resource_pattern_type,
-            creation.operation,
-            creation.permission_type,
-        )
+    await check_elements(request.api_key, body)
     try:
         _check_may_alter(context)
         outcomes = await create_acls(
@@ -156,6 +151,31 @@ def _check_may_alter(context: HandlerContext) -> None:
     check_cluster(context, Operation.ALTER)
     if context.authorizer is None:
         raise SecurityDisabled(_NO_AUTHORIZER)
+
+
+async def check_elements(api_key: int, body: Struct) -> None:
+    """Close the connection if a request about ACLs has an element that Kafka cannot read.
+
+    Args:
+        api_key: of the request; those of other APIs have none.
+        body: of the request.
+
+    See: P-162 (CreateAclsRequest.validate, DeleteAclsRequest.normalizeAndValidate).
+    """
+    asked = cast("Any", body)
+    if api_key == messages.CreateAclsRequest.api_key:
+        async for creation in in_turns(asked.creations):
+            _check(
+                creation.resource_type,
+                creation.resource_pattern_type,
+                creation.operation,
+                creation.permission_type,
+            )
+    elif api_key == messages.DeleteAclsRequest.api_key:
+        async for each in in_turns(asked.filters):
+            _filter(each)
+    elif api_key == messages.DescribeAclsRequest.api_key:
+        _filter(asked)
 
 
 def _filter(
