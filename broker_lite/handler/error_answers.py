@@ -25,6 +25,7 @@ from broker_lite.wire.codegen import Layout
 from broker_lite.wire.structs import Struct
 
 _PRODUCE: Final = 0
+_USERS: Final = 50
 _ERROR: Final = "error_code"
 _MESSAGE: Final = "error_message"
 
@@ -116,7 +117,7 @@ async def error_answer(
 
     Raises:
         CloseConnection: Kafka closes it at once, because a Produce wants no answer or has a
-            partition without records, or because an ACL has an unknown element.
+            partition without records, an ACL has an unknown element, or all users are asked for.
         DecodeError: the body cannot be decoded.
     """
     kind, response = messages.by_api(request.api_key)
@@ -126,6 +127,8 @@ async def error_answer(
         await check_elements(request.api_key, body)
         if request.api_key == _PRODUCE:
             await _check_produce(body)
+        if request.api_key == _USERS and getattr(body, "users", None) is None:
+            raise CloseConnection("a request for all users during SASL authentication")
         answer = await _ErrorAnswer(request, code, text, usual_text).to(body)
         return [await encode_in_turns(response, answer, request.api_version)]
     finally:
@@ -172,7 +175,7 @@ class _ErrorAnswer:
         fields = self.failed(root, _ERROR, fields)
         for row in self._rows():
             listing = _Listing(self._layout, row, self._form, self.failed)
-            before, more = fields.get(listing.array, ()), listing.of(body)
+            before, more = fields.get(listing.array, ()), await listing.of(body)
             assert isinstance(before, Sized)
             assert isinstance(before, Iterable)
             elements = lazily(len(before) + len(more), chain(before, more))
@@ -220,7 +223,19 @@ class _Listing:
         self._fields = failed(struct, row.error, row.defaults)
         self.array = next(level.response for level in row.levels if level.response)
 
-    def of(self, owner: object, depth: int = 0) -> list[Struct]:
+    async def of(self, body: object) -> list[Struct]:
+        """Return what answers the elements of the outermost array of a request."""
+        (level, maker), *inner = self._levels
+        if maker is not None:
+            return self._of(body, 0)
+        # The answer leaves the outermost level out.
+        owners, (below, _) = getattr(body, level.request) or (), inner[0]
+        count = 0
+        async for each in in_turns(owners):
+            count += len(getattr(each, below.request))
+        return lazily(count, chain.from_iterable(self._of(each, 1) for each in owners))
+
+    def _of(self, owner: object, depth: int) -> list[Struct]:
         """Return what answers the elements of an array of a request, and of the arrays in it.
 
         Args:
@@ -228,13 +243,9 @@ class _Listing:
             depth: how many arrays there are around it.
         """
         level, maker = self._levels[depth]
+        assert maker is not None
         asked = getattr(owner, level.request) or ()
-        if maker is not None:
-            return lazily(len(asked), self._made(asked, maker, depth))
-        inner_level, _ = self._levels[depth + 1]
-        count = sum(len(getattr(each, inner_level.request)) for each in asked)
-        inner = (self.of(each, depth + 1) for each in asked)
-        return lazily(count, chain.from_iterable(inner))
+        return lazily(len(asked), self._made(asked, maker, depth))
 
     def _made(self, asked: Iterable[Any], maker: ElementMaker, depth: int) -> Iterator[Struct]:
         keys = self._levels[depth][0].request_keys
@@ -247,15 +258,17 @@ class _Listing:
             return
         array = self._levels[depth + 1][0].response
         for each in asked:
-            yield maker.make(key_of(each, keys), {array: self.of(each, depth + 1)})
+            yield maker.make(key_of(each, keys), {array: self._of(each, depth + 1)})
 
     async def once(self, elements: Iterable[Any]) -> list[Struct]:
         """Return elements of the answer with each name once, also in the arrays in them."""
         levels = [level for level, maker in self._levels if maker is not None]
         found: _Tree = {}
         if self._last_counts:
-            key = levels[0].response_keys
-            elements = {key_of(each, key): each for each in elements}.values()
+            keys, last = levels[0].response_keys, dict[Key, Any]()
+            async for each in in_turns(elements):
+                last[key_of(each, keys)] = each
+            elements = last.values()
         await _collect(found, elements, levels)
         return _listed(found, levels)
 

@@ -81,6 +81,11 @@ def test_x08_a_produce_request_without_records_closes(broker: HandlerBroker) -> 
         answered(broker, "Produce", 8, acks=1, topic_data=topics)
 
 
+def test_x08_a_request_for_all_users_closes(broker: HandlerBroker) -> None:
+    with pytest.raises(CloseConnection, match="all users"):
+        answered(broker, "DescribeUserScramCredentials", 0, users=None)
+
+
 def test_x08_of_two_markers_of_a_producer_the_last_counts(broker: HandlerBroker) -> None:
     kind = messages.WriteTxnMarkersRequest
     markers = [
