@@ -229,10 +229,11 @@ class _Listing:
         if maker is not None:
             return self._of(body, 0)
         # The answer leaves the outermost level out.
-        owners, (below, _) = getattr(body, level.request) or (), inner[0]
-        count = 0
-        async for each in in_turns(owners):
-            count += len(getattr(each, below.request))
+        (below, _), count, owners = inner[0], 0, list[object]()
+        async for each in in_turns(getattr(body, level.request) or ()):
+            if size := len(getattr(each, below.request)):
+                count += size
+                owners.append(each)
         return lazily(count, chain.from_iterable(self._of(each, 1) for each in owners))
 
     def _of(self, owner: object, depth: int) -> list[Struct]:
