@@ -11,7 +11,6 @@ import ssl
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -226,10 +225,14 @@ def test_x65_a_client_that_is_never_done(
         began = time.monotonic()
         client.send(b"\0\0\1\0")
         while time.monotonic() - began < 10:
-            with suppress(TimeoutError):
+            try:
                 client.send(b"\0")
                 if client.recv(1) == b"":
                     break
+            except TimeoutError:
+                pass
+            except ConnectionError:  # the byte came after the close
+                break
         assert 0.5 < time.monotonic() - began < 5
 
 
