@@ -136,7 +136,7 @@ async def _results(
         return max(_partition_count(cluster, entry), 0)
 
     async for entries in in_turns(some_at_a_time(body.topics, count_of), at_least=1):
-        news = await _news(cluster, entries, sum(map(count_of, entries)))
+        news = await _news(cluster, entries, rights.denied)
         refused, plans = _plan(cluster, news, counts, rights.denied, quota)
         failed += refused
         if body.validate_only:
@@ -179,13 +179,24 @@ def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator
 async def _news(
     cluster: Cluster,
     entries: "Sequence[messages.CreateTopicsRequest.CreatableTopic]",
-    partition_count: int,
+    denied: Collection[str],
 ) -> list[NewTopic]:
-    """Return what is wanted of some topics, with their places if they have many partitions."""
+    """Return what is wanted of some topics, with their places if they have many partitions.
+
+    Those that the client may not create get no places: nobody has looked how many they would be.
+    """
     news = [_new_topic(entry) for entry in entries]
-    if partition_count <= AHEAD_FROM:
+    wanted = (
+        max(_partition_count(cluster, each), 0) for each in entries if each.name not in denied
+    )
+    if sum(wanted) <= AHEAD_FROM:
         return news
-    return [new._replace(ahead=await in_slices(cluster.place_topic_ahead(new))) for new in news]
+    return [
+        new
+        if new.name in denied
+        else new._replace(ahead=await in_slices(cluster.place_topic_ahead(new)))
+        for new in news
+    ]
 
 
 def _plan(

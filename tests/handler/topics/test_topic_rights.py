@@ -41,6 +41,18 @@ def test_x55_what_may_not_be_created(limited: HandlerBroker) -> None:
     assert set(limited.cluster.topics) == {"t", "seen", "hidden", "u"}
 
 
+def test_x55_no_places_are_found_for_what_is_denied(limited: HandlerBroker) -> None:
+    """It counts for no limit, so it may ask for billions of partitions."""
+    apply_acls(limited.context, acl(Operation.CREATE, name="u"))
+    kind = messages.CreateTopicsRequest.CreatableTopic
+    topics = [
+        kind(name=name, num_partitions=count, replication_factor=1)
+        for name, count in (("u", 300), ("v", 2**31 - 1))
+    ]
+    answer = limited.call("CreateTopics", 7, topics=topics, timeout_ms=1000)
+    assert {one.name: one.error_code for one in answer.topics} == {"u": 0, "v": 29}
+
+
 def test_x55_configs_are_told_to_who_may_describe_them(limited: HandlerBroker) -> None:
     apply_acls(
         limited.context,
