@@ -14,7 +14,7 @@ from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_t
 from broker_lite.control.topics.topic_rules import NewTopic, check_partition_total
 from broker_lite.errors import BrokerError, KafkaStorageError, PolicyViolation, cause_of
 from broker_lite.handler.large import in_turns
-from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
+from broker_lite.handler.topics.create_topics import make_logs, some_at_a_time
 
 if TYPE_CHECKING:
     from broker_lite.control.quotas.mutations import MutationQuota
@@ -46,8 +46,8 @@ async def create_missing(
     except PolicyViolation as error:
         _log.warning("%d topics not created on demand: %s", len(missing), error.message)
         return []
-    for start in range(0, len(missing), TOPICS_AT_A_TIME):
-        await _create(cluster, missing[start : start + TOPICS_AT_A_TIME], quota)
+    for names_of_one_change in some_at_a_time(missing, lambda _: cluster.settings.num_partitions):
+        await _create(cluster, names_of_one_change, quota)
     return [name for name in missing if name in cluster.topics]
 
 

@@ -134,6 +134,11 @@ def test_x33_x34_sessions_end_unless_they_are_renewed(ports: tuple[int, int]) ->
     assert told[-1] == "metadata"
 
 
+def test_x03_a_large_frame_in_a_renewal_closes(ports: tuple[int, int]) -> None:
+    token = ("token", 2, b"x" * 524_289)
+    assert outcome(ports[1], [HELLO, ALICE, HELLO, token])[3:] == ["closed"]
+
+
 def test_x24_users_come_and_change(ports: tuple[int, int]) -> None:
     carol = ("scram", 2, "SCRAM-SHA-256", "carol", "new")
     hello = ("handshake", 1, "SCRAM-SHA-256")

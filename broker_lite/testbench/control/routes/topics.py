@@ -7,6 +7,7 @@ import msgspec
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
 from broker_lite.errors import KafkaStorageError
+from broker_lite.handler.large import in_slices
 from broker_lite.handler.topics.create_topics import make_logs
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.server.life import Life
@@ -155,6 +156,7 @@ async def create_topic(call: Call) -> TopicView:
     new = NewTopic(
         wanted.name, wanted.partitions, wanted.replication_factor, (), (*wanted.configs.items(),)
     )
+    new = new._replace(ahead=await in_slices(life.cluster.place_topic_ahead(new)))
     (topic,) = life.cluster.create_topics([life.cluster.plan_topic(new)])
     await make_logs(life.cluster, topic, 0)
     return await get_topic(call._replace(path={"topic": wanted.name}))
