@@ -136,8 +136,8 @@ async def _results(
         return max(_partition_count(cluster, entry), 0)
 
     async for entries in in_turns(some_at_a_time(body.topics, count_of), at_least=1):
-        news = await _news(cluster, entries, rights.denied)
-        refused, plans = _plan(cluster, news, counts, rights.denied, quota)
+        new_topics = await _new_topics(cluster, entries, rights.denied)
+        refused, plans = _plan(cluster, new_topics, counts, rights.denied, quota)
         failed += refused
         if body.validate_only:
             made += [(plan, cluster.make_id()) for plan in plans]
@@ -176,7 +176,7 @@ def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator
         yield topics
 
 
-async def _news(
+async def _new_topics(
     cluster: Cluster,
     entries: "Sequence[messages.CreateTopicsRequest.CreatableTopic]",
     denied: Collection[str],
@@ -185,23 +185,23 @@ async def _news(
 
     Those that the client may not create get no places: nobody has looked how many they would be.
     """
-    news = [_new_topic(entry) for entry in entries]
+    new_topics = [_new_topic(entry) for entry in entries]
     wanted = (
         max(_partition_count(cluster, each), 0) for each in entries if each.name not in denied
     )
     if sum(wanted) <= AHEAD_FROM:
-        return news
+        return new_topics
     return [
         new
         if new.name in denied
         else new._replace(ahead=await in_slices(cluster.place_topic_ahead(new)))
-        for new in news
+        for new in new_topics
     ]
 
 
 def _plan(
     cluster: Cluster,
-    news: Sequence[NewTopic],
+    new_topics: Sequence[NewTopic],
     counts: Counter[str],
     denied: Collection[str],
     quota: "MutationQuota | None",
@@ -210,14 +210,14 @@ def _plan(
 
     Args:
         cluster: the cluster in which they are to be created.
-        news: some topics of a request.
+        new_topics: some topics of a request.
         counts: how often each name is in the request; 0 once that name has a result.
         denied: names of topics that the client may not create.
         quota: of the client; None if there is none.
     """
     refused: list[tuple[str, BrokerError]] = []
     plans: list[TopicPlan] = []
-    for new in news:
+    for new in new_topics:
         if counts[new.name] == 0:
             continue
         try:
