@@ -14,6 +14,8 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.error_elements import ElementMaker, Key, fields_of, key_of
@@ -130,7 +132,13 @@ async def error_answer(
         if request.api_key == _USERS and getattr(body, "users", None) is None:
             raise CloseConnection("a request for all users during SASL authentication")
         answer = await _ErrorAnswer(request, code, text, usual_text).to(body)
-        return [await encode_in_turns(response, answer, request.api_version)]
+        parts: Parts = [await encode_in_turns(response, answer, request.api_version)]
+        # To free each of them may take a while.
+        del answer
+        await checkpoint()
+        del body
+        await checkpoint()
+        return parts
     finally:
         context.lane.leave()
 
@@ -216,8 +224,10 @@ class _Listing:
         self._last_counts = form.last_counts
         self._levels: list[tuple[Level, ElementMaker | None]] = []
         struct = layout.schema.name
+        # what is compared with other elements cannot wait until it is encoded
+        make_array = None if form.is_once else lazily
         for level in row.levels:
-            maker = ElementMaker(layout, struct, level) if level.response else None
+            maker = ElementMaker(layout, struct, level, make_array) if level.response else None
             struct = struct if maker is None else maker.struct
             self._levels.append((level, maker))
         self._fields = failed(struct, row.error, row.defaults)
@@ -271,7 +281,7 @@ class _Listing:
                 last[key_of(each, keys)] = each
             elements = last.values()
         await _collect(found, elements, levels)
-        return _listed(found, levels)
+        return await _listed(found, levels)
 
 
 _Tree: TypeAlias = "dict[Key, tuple[Struct, _Tree]]"
@@ -287,9 +297,14 @@ async def _collect(found: _Tree, elements: Iterable[Any], levels: Sequence[Level
             await _collect(below, getattr(element, inner[0].response), inner)
 
 
-def _listed(found: _Tree, levels: Sequence[Level]) -> list[Struct]:
+async def _listed(found: _Tree, levels: Sequence[Level]) -> list[Struct]:
+    """Return the elements of a tree, which is empty afterwards: to free it takes a while."""
     _, *inner = levels
-    for element, below in found.values():
+    elements = []
+    async for _ in in_turns(range(len(found))):
+        _, (element, below) = found.popitem()
         if inner:
-            setattr(element, inner[0].response, _listed(below, inner))
-    return [element for element, _ in found.values()]
+            setattr(element, inner[0].response, await _listed(below, inner))
+        elements.append(element)
+    elements.reverse()
+    return elements

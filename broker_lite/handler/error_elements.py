@@ -1,6 +1,6 @@
 """Elements of an array of an answer that have the names of what a request named."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from broker_lite.handler.error_places import Level
@@ -10,6 +10,10 @@ from broker_lite.wire.structs import Struct
 
 Key: TypeAlias = tuple[object, ...]
 """The values that name an element."""
+
+
+ArrayMaker: TypeAlias = Callable[[int, Iterable[Struct]], list[Struct]]
+"""Makes an array from the number of its elements, and an iterable of them."""
 
 
 def key_of(element: object, attributes: tuple[str, ...]) -> Key:
@@ -36,15 +40,19 @@ class ElementMaker:
         struct: what the schema calls such an element.
     """
 
-    def __init__(self, layout: Layout, owner: str, level: Level) -> None:
+    def __init__(
+        self, layout: Layout, owner: str, level: Level, make_array: ArrayMaker | None = None
+    ) -> None:
         """Look up what an element's names are called.
 
         Args:
             layout: of the answer.
             owner: the struct that has the array.
             level: of the table of places.
+            make_array: where a name is an array; a list if it is None.
         """
         self._layout = layout
+        self._make_array = make_array or _all_at_once
         array = next(each for each in layout.attributes[owner] if each.attribute == level.response)
         self.struct = array.element_type
         fields = {each.attribute: each for each in layout.attributes[self.struct]}
@@ -74,5 +82,10 @@ class ElementMaker:
             return ""
         if field.is_struct and isinstance(value, list):
             kind = self._layout.classes[field.element_type]
-            return [kind(**{each: getattr(one, each) for each in one.fields}) for one in value]
+            made = (kind(**{each: getattr(one, each) for each in one.fields}) for one in value)
+            return self._make_array(len(value), made)
         return value
+
+
+def _all_at_once(_: int, elements: Iterable[Struct]) -> list[Struct]:
+    return [*elements]

@@ -1,6 +1,6 @@
 """One life of a broker, and what a test bench has to be to take part in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker_lite.control.clock import Clock
@@ -25,6 +25,7 @@ class Life(NamedTuple):
         nodes: of its cluster.
         replicas: of its partitions.
         certificates: faults of the certificates of its listeners; None if none speaks TLS.
+        throttled_counts: of the requests of each node's clients, since the start.
         order: gives the order to stop, or to begin anew.
         address: HOST:PORT of the first listener of each node, separated by commas.
     """
@@ -35,6 +36,7 @@ class Life(NamedTuple):
     nodes: Nodes
     replicas: ReplicaManager
     certificates: "CertificateFaults | None"
+    throttled_counts: Callable[[], Mapping[int, int]]
     order: Callable[[LastOrder], None]
     address: str
 

@@ -177,6 +177,13 @@ class NodeMaker:
             self._throttlings[node_id] = throttling
         return throttling
 
+    def throttled_counts(self) -> dict[int, int]:
+        """Return how many requests each node has throttled since the start."""
+        counts = dict.fromkeys(self._cluster.node_ids, 0)
+        for node_id, each in self._throttlings.items():
+            counts[node_id] = each.quotas.throttled_count
+        return counts
+
     def _connection_rates(self, node_id: int) -> "ConnectionRates | None":
         """Return what limits the connections per second of a node; None while nothing does."""
         cluster = self._cluster

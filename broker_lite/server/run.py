@@ -202,7 +202,8 @@ async def _live(
             group.start_soon(run_timers, timed, clock, coordinators.alarm)
             if site.bench is not None:
                 parts = (cluster, coordinators, clock, nodes, replicas, maker.certificates)
-                site.bench.begin(Life(*parts, site.orders.give, address))
+                counts = maker.throttled_counts
+                site.bench.begin(Life(*parts, counts, site.orders.give, address))
                 await site.bench.start_script()
             if ready is not None:
                 ready(address)

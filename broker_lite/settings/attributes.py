@@ -35,6 +35,7 @@ class SettingAttributes:
     broker_lite_gateway_advertised: str
     broker_lite_groups_max_bytes: int
     broker_lite_jaas_file: str
+    broker_lite_kernel_tls: bool
     broker_lite_log_format: str
     broker_lite_log_level: str
     broker_lite_open_files_max: int

@@ -77,6 +77,7 @@ async def collect(bench: Bench) -> list[Metric]:
     return [
         *await _of_logs(life),
         *await _of_brokers(life),
+        _of_quotas(life),
         *await _of_groups(life),
         *await _of_transactions(life),
         _one(
@@ -206,6 +207,15 @@ async def _of_brokers(life: Life) -> list[Metric]:
             connections,
         ),
     ]
+
+
+def _of_quotas(life: Life) -> Metric:
+    return Metric(
+        "broker_lite_throttled_requests_total",
+        _COUNTER,
+        "Requests after which a broker let their client wait, because it was above a quota.",
+        [({"broker": each}, count) for each, count in life.throttled_counts().items()],
+    )
 
 
 async def _of_groups(life: Life) -> list[Metric]:

@@ -39,6 +39,16 @@ def may_be_undone(steps: Sequence[Step], line: Line) -> bool:
     return "Start" in apis[apis.index("Kill", deletions[0]) :]
 
 
+def may_miss_a_deletion(steps: Sequence[Step], line: Line) -> bool:
+    """A partition was led uncleanly, and its records were deleted while a replica was away."""
+    topic = "own-" + line.kafka.partition("'")[2].partition("'")[0].rpartition("own-")[2]
+    deleted = any(
+        step.api == "DeleteRecords" and topic in {each[0] for each in step.args["topics"]}
+        for step in steps
+    )
+    return deleted and _is_unclean(steps, topic)
+
+
 def asks_a_follower(steps: Sequence[Step], _: Line) -> bool:
     """The step is a request of a debugger to a broker that is not the leader."""
     arguments = steps[-1].args
@@ -67,6 +77,7 @@ def _has_more(line: Line) -> bool:
 CONDITIONS: Final[Mapping[str, Callable[[Sequence[Step], Line], bool]]] = {
     "lost records may come back": may_come_back,
     "a deletion may be undone": may_be_undone,
+    "a deletion may be missed": may_miss_a_deletion,
     "a debugger asks a follower": asks_a_follower,
 }
 

@@ -117,7 +117,7 @@ class Scene:
         try:
             self._wait()
         except NotSettled as error:
-            missing = f"{self.name} at the end: {error}"
+            missing = f"{self.name} does not settle: {error}"
         self._cluster.elect_preferred()
         if names := self._removable():
             request = messages.DeleteTopicsRequest(topic_names=names, timeout_ms=10_000)

@@ -145,8 +145,11 @@ class Settling:
         for key, one in led.items():
             # below its start, a replica that was added later never gets what others still have
             has_equal_sizes = len(sizes[key]) <= 1 or starts[key] > 0
-            if len(marks[key]) > 1 or not has_equal_sizes:
+            if len({mark for mark, _ in marks[key]}) > 1 or not has_equal_sizes:
                 yield f"{key}: high watermarks and starts {marks[key]}, sizes {sizes[key]}"
+            elif len(marks[key]) > 1:
+                own = sorted(start for _, start in marks[key])
+                yield f"{key}: log starts {own} of its replicas"
             is_whole = len(one.isr) >= min(self._topics.get(key[0], 1), len(one.replicas))
             if is_whole and {mark for mark, _ in marks[key]} != {ends[key]}:
                 yield f"{key}: high watermarks {marks[key]}, end {ends[key]}"

@@ -69,7 +69,7 @@ _READS: Final = frozenset(
     }
 )
 """What changes nothing may be asked again: a broker may hear of a change a moment later."""
-_BROKEN_OFF: Final = (NotSettled, Closed, OSError, EncodeError, DecodeError, AssertionError)
+_BROKEN_OFF: Final = (Closed, OSError, EncodeError, DecodeError, AssertionError)
 
 
 def make_script(seed: int, versions: Versions, kinds: Sequence[str] = ()) -> Script:
@@ -132,12 +132,24 @@ class Comparer:
                 listed.update(row.reason for row in rows)
                 if not all(row.follow for row in rows):
                     break
+        except NotSettled as error:
+            difference = self._of_what_goes_on(script, index, [str(error)], listed)
         except _BROKEN_OFF as error:
             difference = Difference(index, [f"broken off by {error!r}"])
         missing = [text for scene in scenes if (text := scene.finish()) is not None]
         if difference is None and missing:
-            return Difference(index, missing)
+            difference = self._of_what_goes_on(script, index, missing, listed)
         return difference
+
+    def _of_what_goes_on(
+        self, script: Script, index: int, lines: list[str], listed: Counter[str]
+    ) -> Difference | None:
+        """A cluster that does not settle differs from the other one, if that is not listed."""
+        rows = explained(self._known, script.steps[: index + 1], lines)
+        if rows is None:
+            return Difference(index, lines)
+        listed.update(row.reason for row in rows)
+        return None
 
     def _differing(
         self, script: Script, index: int, scenes: Sequence[Any]
@@ -176,7 +188,7 @@ def _taken(scene: Any, step: Step) -> Plain:
     try:
         return scene.take(step)
     except NotSettled as error:
-        raise NotSettled(f"{scene.name}: {error}") from error
+        raise NotSettled(f"{scene.name} does not settle: {error}") from error
 
 
 def _report(script: Script, difference: Difference) -> str:

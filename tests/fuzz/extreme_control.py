@@ -10,11 +10,11 @@ other client, also as processor time of the broker's loop, which has a bound of 
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.record.builder import encode_record
 from broker_lite.testbench.http.client import ControlClient
@@ -22,7 +22,7 @@ from tests.log.batches import batch
 from tests.support.broker_process import BrokerProcess
 from tests.support.command import seeded_main
 from tests.support.raw_client import RawClient
-from tests.support.stall_watch import STALL_MS_MAX, StallWatch
+from tests.support.stall_watch import STALL_MS_MAX, StallWatch, until_calm
 
 _MB: Final = 1_000_000
 _TIMEOUT_S: Final = 300
@@ -40,6 +40,10 @@ class Case(NamedTuple):
     body: object = None
 
 
+# how long others waited, by request, in ms of the broker's processor time
+Stalls: TypeAlias = dict[str, float]
+
+
 @dataclass(slots=True)
 class Findings:
     """What the run saw."""
@@ -55,13 +59,24 @@ class Findings:
 
 
 def run(_seed: int, size_mb: int, folder: Path) -> Findings:
-    """Send all requests to a broker of its own.
+    """Send all requests to a broker of its own; again if others wait for too long.
 
     Args:
         size_mb: of the large bodies, in MB; the journal gets 1,000 entries for each.
         folder: an empty one.
     """
-    found = Findings()
+
+    def worst_ms(tries: Sequence[Stalls]) -> float:
+        return max(min(stalls) for stalls in zip(*(each.values() for each in tries), strict=True))
+
+    tries = until_calm(lambda number: _send_all(size_mb, folder / str(number)), worst_ms)
+    least = {label: min(each[label] for each in tries) for label in tries[0]}
+    faults = [f"{label}: {ms:.0f} ms each time" for label, ms in least.items() if ms > STALL_MS_MAX]
+    return Findings(len(least), worst_ms(tries), faults)
+
+
+def _send_all(size_mb: int, folder: Path) -> Stalls:
+    stalls: Stalls = {}
     arguments = ("--topic", "t:2", "--control", "127.0.0.1:0")
     with (
         BrokerProcess(folder / "data", arguments=arguments) as broker,
@@ -75,12 +90,10 @@ def run(_seed: int, size_mb: int, folder: Path) -> Findings:
             answer = client.request(case.method, case.path, case.body, _TIMEOUT_S)
             seconds = time.monotonic() - began
             stall = watch.lap()
-            found.requests += 1
-            found.worst_ms = max(found.worst_ms, stall.cpu_ms)
+            assert case.label not in stalls
+            stalls[case.label] = stall.cpu_ms
             print(f"{case.label:40} {answer.status} {seconds:7.2f} s, others waited {stall}")
-            if stall.cpu_ms > STALL_MS_MAX:
-                found.faults.append(f"{case.label}: {stall}")
-    return found
+    return stalls
 
 
 def _large_bodies(size_bytes: int) -> Iterator[Case]:

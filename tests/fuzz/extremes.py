@@ -21,7 +21,8 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from broker_lite.handler.table import APIS
 from broker_lite.wire import DecodeError, messages
 from tests.bench import group_frames as groups
 from tests.bench.growth import resident_bytes
-from tests.fuzz.extreme_outcomes import Findings, Outcome, has_stall, least
+from tests.fuzz.extreme_outcomes import Findings, Outcome, least, longest
 from tests.fuzz.extreme_requests import (
     LARGE,
     LARGE_TOPIC,
@@ -41,7 +42,7 @@ from tests.fuzz.extreme_requests import (
 from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import ReferenceKafka
-from tests.support.stall_watch import StallWatch
+from tests.support.stall_watch import StallWatch, until_calm
 
 CONTROL_BYTES_MAX: Final = 2_097_152
 SECONDS_MAX: Final = 120.0
@@ -62,7 +63,6 @@ CREATE_PARTITIONS: Final = 37
 UNSUPPORTED_VERSION: Final = 35
 API_VERSIONS: Final = 18
 _CLEAR_PEAK: Final = "5"
-_TRIES: Final = 3
 
 
 _FIELDS: Final[Mapping[str, Any]] = {
@@ -168,12 +168,20 @@ def of_api(api_key: int, version: int, existing: Existing, size: int) -> Iterato
             yield extreme._replace(label=extreme.label + note)
 
 
-def send(port: int, frame: bytes) -> tuple[str, float]:
-    """Send one request; give how it ended, and after how many seconds."""
-    began = time.monotonic()
+def send(port: int, frame: bytes, first: bytes = b"") -> tuple[str, float]:
+    """Send one request; give how it ended, and after how many seconds.
+
+    Args:
+        port: of the listener.
+        frame: the request with its size.
+        first: another one, which is answered before.
+    """
     answer = bytearray()
-    ended = began
     with socket.create_connection(("127.0.0.1", port), SECONDS_MAX) as sock:
+        if first:
+            sock.sendall(first)
+            sock.recv(int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big"), socket.MSG_WAITALL)
+        began = ended = time.monotonic()
         try:
             sock.sendall(frame)
             head = sock.recv(4, socket.MSG_WAITALL)
@@ -213,13 +221,14 @@ def measure(
     api_key: int,
     version: int,
     extreme: Extreme,
+    send_frame: Callable[[bytes], tuple[str, float]] | None = None,
 ) -> Outcome:
-    """Send one request beside the watch."""
+    """Send one request beside the watch, to the broker's usual port or as `send_frame` does."""
     before = resident_bytes(broker.pid)
     Path(f"/proc/{broker.pid}/clear_refs").write_text(_CLEAR_PEAK)
     cpu_s = process_cpu_s(broker.pid)
     watch.lap()
-    end, seconds = send(broker.port, extreme.frame)
+    end, seconds = (send_frame or partial(send, broker.port))(extreme.frame)
     stall = watch.lap()
     return Outcome(
         APIS[api_key].name,
@@ -279,17 +288,25 @@ def run(
         if api not in (None, key):
             continue
         for version in range(row.max_version if latest else row.min_version, row.max_version + 1):
-            tries: list[list[Outcome]] = []
-            while len(tries) < _TRIES and (not tries or has_stall(least(tries))):
-                data = folder / f"{seed}-{key}-{version}-{len(tries)}"
-                outcomes, log = send_all(data, key, version, size)
-                tries.append(outcomes)
+            outcomes, logs = _send_until_calm(folder / f"{seed}", key, version, size)
+            for log in logs:
                 if "Traceback" in log:
                     start = log.index("Traceback")
                     found.faults.append(f"{row.name} v{version}: {log[start:][:3000]}")
-            for outcome in least(tries):
+            for outcome in outcomes:
                 found.add(outcome)
     return found
+
+
+def _send_until_calm(
+    folder: Path, key: int, version: int, size: int
+) -> tuple[list[Outcome], list[str]]:
+    """The outcomes of a version's requests, and the logs of all brokers that got them."""
+    tries = until_calm(
+        lambda number: send_all(folder / f"{key}-{version}-{number}", key, version, size),
+        lambda tries: longest(least([outcomes for outcomes, _ in tries])),
+    )
+    return least([outcomes for outcomes, _ in tries]), [log for _, log in tries]
 
 
 def run_kafka(size: int, folder: Path, api: int | None, rows: Iterable[Outcome]) -> list[Outcome]:

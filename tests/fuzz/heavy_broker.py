@@ -25,7 +25,7 @@ from tests.fuzz.heavy_batches import ACCEPTED, ATTACKS, Heavy
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import Closed, RawClient
 from tests.support.reference_kafka import ReferenceKafka
-from tests.support.stall_watch import STALL_MS_MAX, Stall, StallWatch
+from tests.support.stall_watch import STALL_MS_MAX, Stall, StallWatch, until_calm
 
 SETTINGS: Final = ("message.max.bytes=100000000", "auto.create.topics.enable=false")
 TIMEOUT_S: Final = 120
@@ -119,6 +119,22 @@ def attack(broker: BrokerProcess, watch: StallWatch, topic: str, heavy: Heavy) -
         return Outcome(answer.result(), answer_s, watch.lap(), peak_bytes)
 
 
+def attack_until_calm(
+    broker: BrokerProcess, watch: StallWatch, topic: str, heavy: Heavy
+) -> Outcome:
+    """Send one attack, again if another client waits for too long: the worst, but for the stall."""
+    tries = until_calm(
+        lambda number: attack(broker, watch, f"{topic}-{number}", heavy),
+        lambda tries: min(each.stall.cpu_ms for each in tries),
+    )
+    return Outcome(
+        codes=set[int]().union(*(each.codes for each in tries)),
+        answer_s=max(each.answer_s for each in tries),
+        peak_bytes=max(each.peak_bytes for each in tries),
+        stall=min((each.stall for each in tries), key=lambda stall: stall.cpu_ms),
+    )
+
+
 def stop_during(folder: Path, heavy: Heavy) -> tuple[float, bool]:
     """Stop a broker while it works on an attack.
 
@@ -206,7 +222,7 @@ def run(folder: Path, seed: int, size: float, *, kafka: bool = False) -> list[st
     ):
         for number, name in enumerate(order):
             heavy = ATTACKS[name](size * chance.uniform(0.5, 1))
-            outcome = attack(broker, watch, f"t{number}", heavy)
+            outcome = attack_until_calm(broker, watch, f"t{number}", heavy)
             line = (
                 f"{name:18} {len(heavy.records):>11,} bytes  {outcome.answer_s:6.2f} s"
                 f"  {outcome.peak_bytes / 1e6:4.0f} MB  stall {outcome.stall}"
@@ -227,7 +243,7 @@ def _faults(heavy: Heavy, outcome: Outcome) -> list[str]:
     if not outcome.codes <= heavy.codes:
         found.append(f"answered {sorted(outcome.codes)}, not {sorted(heavy.codes)}")
     if outcome.stall.cpu_ms > STALL_MS_MAX:
-        found.append(f"stall {outcome.stall}")
+        found.append(f"stall {outcome.stall} each time")
     if outcome.peak_bytes > PEAK_BYTES_MAX:
         found.append(f"{outcome.peak_bytes:,} bytes of memory")
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker_process import BrokerProcess
-from tests.support.stall_watch import NO_STALL, Stall, StallWatch, longest, ping
+from tests.support.stall_watch import NO_STALL, Stall, StallWatch, longest, ping, until_calm
 
 
 def test_the_longest_round_trip_and_the_most_cpu_are_kept() -> None:
@@ -53,3 +53,11 @@ def test_a_stall_tells_both_figures() -> None:
 def test_stalls_of_several_times_are_put_together() -> None:
     assert Stall(5, 1, 10).longest(Stall(3, 2, 4)) == (5, 2, 14)
     assert NO_STALL.longest(Stall(3, 2, 4)) == (3, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("stalls", "tried"),
+    [([50, 60], [50]), ([60, 51, 9], [60, 51, 9]), ([51, 70, 60, 1], [51, 70, 60])],
+)
+def test_what_stalls_is_measured_again_thrice_at_most(stalls: list[int], tried: list[int]) -> None:
+    assert until_calm(stalls.__getitem__, min) == tried

@@ -19,6 +19,7 @@ from broker_lite.security.tls.stores import ServerContext, Store, server_context
 from broker_lite.security.tls.subject import subject_of
 from broker_lite.server.limits.node_limits import time_limit_s
 from broker_lite.server.security.hand_shakes import Turns
+from broker_lite.server.security.kernel_tls import KERNEL_TLS, has_kernel_tls
 from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.settings import Settings
 from broker_lite.settings.declared.declarations import listener_prefix
@@ -29,6 +30,7 @@ from broker_lite.settings.values import Value
 logger = logging.getLogger("broker_lite.server")
 
 _CLIENT_AUTH: Final = "ssl.client.auth"
+_BY_KERNEL: Final = "broker.lite.kernel.tls"
 _NO_CLIENT_AUTH: Final = "none"
 # A client has so long for its hand-shake, however slowly its bytes come.
 _HAND_SHAKE_S_MAX: Final = 30
@@ -114,6 +116,8 @@ class TlsListener:
             raise CloseConnection("the client left during the TLS hand-shake") from None
         except ssl.SSLError as error:
             raise CloseConnection(_reason(error)) from None
+        if sock.context.options & KERNEL_TLS:
+            sock.ask_kernel()
         suites = self.context.suites
         cipher = sock.cipher() if suites else None
         if cipher is not None and cipher[1] == "TLSv1.3" and cipher[0] not in suites:
@@ -185,13 +189,16 @@ def context_of(
     assert isinstance(protocols, tuple)
     assert isinstance(suites, tuple)
     key_store, trust_store = _stores(_Names(stores or settings, listener))
-    return server_context(
+    context = server_context(
         keys or key_store,
         trust_store,
         client_auth=_client_auth(names, has_sasl=has_sasl),
         protocols=protocols,
         suites=suites,
     )
+    if names.value(_BY_KERNEL) and has_kernel_tls():
+        context.options |= KERNEL_TLS
+    return context
 
 
 def is_changed_on_disk(settings: Settings, listener: str, context: ServerContext) -> bool:
@@ -249,6 +256,13 @@ def _made(settings: Settings, name: str, turns: Turns, *, has_sasl: bool) -> Tls
     rules = None if has_sasl else MappingRules(names.text("ssl.principal.mapping.rules") or "")
     if has_sasl and not _has_own_client_auth(names):
         _warn_of_client_auth(names)
+    if names.value(_BY_KERNEL) and not has_kernel_tls():
+        logger.warning(
+            "%s: this kernel has no TLS, so the broker encrypts what listener %s sends; load the "
+            "kernel's module tls",
+            _BY_KERNEL,
+            name,
+        )
     seconds = time_limit_s(settings, _HAND_SHAKE_S_MAX)
     return TlsListener(context, rules, turns, seconds, settings)
 

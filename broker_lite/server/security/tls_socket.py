@@ -6,6 +6,7 @@ readable again (`has_more`). A read may have to send first, as the answer to a n
 client's (`wants_write`).
 """
 
+import errno
 import os
 import socket
 import ssl
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
+from broker_lite.server.security import kernel_tls
 from broker_lite.server.tcp_state import is_closed_by_client
 
 if TYPE_CHECKING:
@@ -38,6 +40,13 @@ class TlsSocket(ssl.SSLSocket):
     wants_write = False
     """True if the last read could not go on because the socket takes no bytes."""
     _is_ended = False
+    _kernel_encrypts = False
+    _kernel_decrypts = False
+
+    def ask_kernel(self) -> None:
+        """After the hand-shake, note what the kernel does; it is not asked again."""
+        self._kernel_encrypts = kernel_tls.encrypts(self)
+        self._kernel_decrypts = kernel_tls.decrypts(self)
 
     @property
     def has_more(self) -> bool:
@@ -83,10 +92,23 @@ class TlsSocket(ssl.SSLSocket):
         """
         if not flags & socket.MSG_PEEK:
             return super().recv(buflen, flags)
+        if self._kernel_decrypts:
+            return self._peek_decrypted(buflen, flags)
         found = socket.socket.recv(self, _PEEKED_BYTES, flags)
         if 0 < len(found) < _PEEKED_BYTES and is_closed_by_client(self):
             return b""
         return found[:buflen]
+
+    def _peek_decrypted(self, count: int, flags: int) -> bytes:
+        """Return bytes of the next record; nothing if it is a goodbye, or another without data."""
+        try:
+            return socket.socket.recv(self, count, flags)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            if is_closed_by_client(self):
+                return b""
+            raise BlockingIOError from None
 
     def peek(self, count: int) -> bytes:
         """Return up to `count` bytes of the records that wait in the kernel; they stay there.
@@ -114,7 +136,7 @@ class TlsSocket(ssl.SSLSocket):
         return sent_bytes
 
     def send_file(self, fd: int, position: int, size_bytes: int) -> int:
-        """Send a range of a file as far as the socket takes it, up to 256 KB.
+        """Send a range of a file as far as the socket takes it, up to 256 KB, or by the kernel.
 
         Returns:
             The number of sent bytes; 0 if the file ends before the range begins.
@@ -122,6 +144,8 @@ class TlsSocket(ssl.SSLSocket):
         Raises:
             BlockingIOError, OSError: see send().
         """
+        if self._kernel_encrypts:
+            return os.sendfile(self.fileno(), fd, position, size_bytes)
         count = os.preadv(fd, [_FILE_BUFFER[:size_bytes]], position)
         return self.send(_FILE_BUFFER[:count]) if count else 0
 

@@ -14,6 +14,14 @@ from broker_lite.settings.values import Between, OneOf
 
 TLS_SETTINGS: Final = (
     Setting(
+        "broker.lite.kernel.tls",
+        ConfigType.BOOLEAN,
+        "false",
+        "Whether the kernel encrypts what is sent over TLS, if it has the module tls. Untried: no "
+        "kernel on which broker-lite was tested has it.",
+        own=True,
+    ),
+    Setting(
         "ssl.allow.dn.changes",
         ConfigType.BOOLEAN,
         "false",

@@ -154,7 +154,8 @@ def test_a_load_goes_on_once_acks_all_has_enough_replicas(scene: Scene) -> None:
 @clients("confluent", "kafka_python", "java", "kafkajs")
 def test_a_follower_fetches_nothing_and_acks_all_waits(scene: Scene) -> None:
     scene.create(1)
-    writer = scene.writer(delivery_ms=1000, request_ms=500)
+    # librdkafka asks for a producer id each 500 ms, and may ask thrice until it has one
+    writer = scene.writer(delivery_ms=3000, request_ms=500)
     assert writer.do("send", 0, "before") == ("send", "0", "0")
     follower = min({1, 2, 3} - {scene.leader()})
     scene.cluster.lag(scene.topic, 0, node=follower)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.clients import RUST_TIMEOUT_S, TIMEOUT_S, Builds
 from tests.conformance.security.programs import run_cases
-from tests.conformance.security.refusals import errors_of, recorded
+from tests.conformance.security.refusals import errors_of, recorded_of
 from tests.conformance.security.secured import CLIENTS, Secured, broker_lite, kafka, refused_cases
 from tests.support.toolchain import require
 
@@ -37,8 +37,9 @@ def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 def test_x06_x10_x40_x46_x47_x49_x50_x51_x54_x55_errors_are_as_recorded(
     client: str, broker: Secured, builds: Builds, tmp_path: Path
 ) -> None:
-    told, complaints = run_cases(client, builds, refused_cases(client, broker), tmp_path)
-    assert errors_of(told) == recorded()[client], complaints
+    cases = [*refused_cases(client, broker)]
+    told, complaints = run_cases(client, builds, cases, tmp_path)
+    assert errors_of(told) == recorded_of(client, cases), complaints
 
 
 @pytest.mark.kafka
@@ -46,5 +47,6 @@ def test_x06_x10_x40_x46_x47_x49_x50_x51_x54_x55_errors_are_as_recorded(
 def test_x06_x10_x40_x46_x47_x49_x50_x51_x54_x55_errors_are_those_of_a_real_kafka(
     client: str, real_kafka: Secured, builds: Builds, tmp_path: Path
 ) -> None:
-    told, complaints = run_cases(client, builds, refused_cases(client, real_kafka), tmp_path)
-    assert errors_of(told) == recorded()[client], complaints
+    cases = [*refused_cases(client, real_kafka)]
+    told, complaints = run_cases(client, builds, cases, tmp_path)
+    assert errors_of(told) == recorded_of(client, cases), complaints

@@ -162,8 +162,9 @@ def test_one_read_takes_a_limited_number_of_records(files: Certificates) -> None
             assert sum(counts) == 300 > counts[0] >= 200
 
 
+@pytest.mark.parametrize("by_kernel", ["false", "true"])
 async def test_a_file_to_a_client_that_reads_late(
-    serve_tls: ServeTls, files: Certificates, tmp_path: Path
+    serve_tls: ServeTls, files: Certificates, tmp_path: Path, by_kernel: str
 ) -> None:
     data = os.urandom(5_000_003)
     path = tmp_path / "file"
@@ -183,7 +184,7 @@ async def test_a_file_to_a_client_that_reads_late(
         async def file(context: HandlerContext, request: Request) -> Parts | None:
             return [b"head", FileSlice(fd, 7, len(data), None), b"tail"]
 
-        async with serve_tls({SILENT: file}) as served:
+        async with serve_tls({SILENT: file}, broker_lite_kernel_tls=by_kernel) as served:
             await run_sync(talk, served)
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from broker_lite.testbench.metrics import Metric, render
 from broker_lite.testing import Broker
+from broker_lite.wire import messages
+from tests.support.raw_client import RawClient
 from tests.testbench.conftest import Others
 
 _SAMPLE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
@@ -94,3 +96,16 @@ def test_groups_and_the_process(broker: Broker) -> None:
     assert told["process_resident_memory_bytes"] > 10_000_000
     assert told["process_open_fds"] > 3
     assert told["broker_lite_journal_requests_total"] == 0
+
+
+def test_throttled_requests(broker: Broker) -> None:
+    names = [f'broker_lite_throttled_requests_total{{broker="{each}"}}' for each in (1, 2, 3)]
+    assert [scrape(broker)[name] for name in names] == [0, 0, 0]
+    kind = messages.AlterClientQuotasRequest
+    entity = kind.EntityData(entity_type="client-id", entity_name="throttled")
+    little = kind.OpData(key="request_percentage", value=0.0001)
+    port = int(broker.brokers[2].bootstrap.rpartition(":")[2])
+    with RawClient("127.0.0.1", port, client_id="throttled") as client:
+        client.request(kind, kind(entries=[kind.EntryData(entity=[entity], ops=[little])]), 1)
+        assert client.call("Metadata", 9, topics=[]).throttle_time_ms > 0
+    assert [scrape(broker)[name] for name in names] == [0, 1, 0]
