@@ -8,12 +8,13 @@ Each API gets its extreme requests in its first and its last version; see tests.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from broker_lite.handler.table import APIS
+from broker_lite.handler.offered import offered
+from broker_lite.settings.declared.network_settings import DEFAULT_RELEASE
 from tests.bench.group_frames import frame
 from tests.fuzz.extreme_outcomes import Findings, Outcome, least, longest
 from tests.fuzz.extreme_requests import Existing
@@ -23,6 +24,7 @@ from tests.support.command import seeded_main
 from tests.support.reference_kafka import free_port
 from tests.support.stall_watch import StallWatch, until_calm
 
+_APIS: Final = offered(DEFAULT_RELEASE)
 _HAND_SHAKE: Final = 17
 _AUTHENTICATE: Final = 36
 """These two are the login itself; see tests.fuzz.secured_frames."""
@@ -30,15 +32,16 @@ _FIELDS: Final[Mapping[str, Any]] = {"acks": 1, "timeout_ms": 1000, "group_id": 
 _WHO: Final = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="b";'
 
 
-def run(_seed: int, size: int, folder: Path) -> Findings:
+def run(_seed: int, size: int, folder: Path, keys: Sequence[int] = ()) -> Findings:
     """Send all of them.
 
     Args:
         size: the most bytes of a frame; above sasl.server.max.receive.size nothing is read.
         folder: an empty one.
+        keys: of the APIs; all if empty.
     """
     found = Findings()
-    for key in sorted(APIS.keys() - {_HAND_SHAKE, _AUTHENTICATE}):
+    for key in keys or sorted(_APIS.keys() - {_HAND_SHAKE, _AUTHENTICATE}):
         tries = until_calm(
             lambda number: _send_all(folder / f"{key}-{number}", key, size),  # noqa: B023
             lambda tries: longest(least(tries)),
@@ -49,23 +52,21 @@ def run(_seed: int, size: int, folder: Path) -> Findings:
 
 
 def _send_all(data: Path, key: int, size: int) -> list[Outcome]:
-    secured = free_port()
+    plain, secured = free_port(), free_port()
     settings = (
-        f"listeners=SASL_PLAINTEXT://127.0.0.1:{secured}",
+        f"listeners=PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{secured}",
         "sasl.enabled.mechanisms=PLAIN",
         f"listener.name.sasl_plaintext.plain.sasl.jaas.config={_WHO}",
         "connection.failed.authentication.delay.ms=1",
     )
-    plain = free_port()
-    listeners = f"{settings[0]},PLAINTEXT://127.0.0.1:{plain}"
     existing = Existing(_FIELDS, [f"topic-{each}" for each in range(100)], [bytes(15) + b"1"], 10)
     outcomes = []
     with (
-        BrokerProcess(data, settings=(listeners, *settings[1:]), port=plain) as broker,
+        BrokerProcess(data, settings=settings, port=plain) as broker,
         StallWatch(broker.port, broker.pid) as watch,
     ):
         send_frame = partial(send, secured, first=frame("SaslHandshake", 1, mechanism="PLAIN"))
-        api = APIS[key]
+        api = _APIS[key]
         for version in sorted({api.min_version, api.max_version}):
             for extreme in of_api(key, version, existing, size):
                 outcome = measure(broker, watch, key, version, extreme, send_frame)
