@@ -80,18 +80,20 @@ def refused_of(verdict: Verdict, scene: Scene) -> Refused:
 def _place_of(verdict: Verdict, scene: Scene) -> Place:
     why = verdict.why
     if isinstance(verdict.error, RejectedRecords) and verdict.error.record_errors:
-        return _rejected_record(scene, verdict.error.record_errors[0].batch_index)
+        index = verdict.error.record_errors[0].batch_index
+        return _OF_RECORDS[str(why.facts["wrong"])](scene, f"batches[0].records[{index}]")
     find = _FINDERS.get((why.rule, *sorted(why.facts)))
     return Place(None) if find is None else find(scene, why.facts)
 
 
-def _rejected_record(scene: Scene, index: int) -> Place:
-    """See: V-33, V-34."""
+def _record_without_key(_: Scene, record: str) -> Place:
+    """See: V-33."""
+    return Place(f"{record}.key_length", "a key, because the topic is compacted", "null")
+
+
+def _record_with_wrong_time(scene: Scene, record: str) -> Place:
+    """See: V-34."""
     judge = scene.judge
-    record = f"batches[0].records[{index}]"
-    key_length = scene.value(f"{record}.key_length")
-    if judge.config.is_compacted and key_length is not None and key_length < 0:
-        return Place(f"{record}.key_length", "a key, because the topic is compacted", "null")
     attributes = scene.value("batches[0].attributes") or 0
     if attributes & LOG_APPEND_TIME_FLAG:
         if judge.config.is_append_time or scene.value("batches[0].max_timestamp") == NO_TIMESTAMP:
@@ -100,6 +102,13 @@ def _rejected_record(scene: Scene, index: int) -> Place:
     path = f"{record}.timestamp_delta"
     found = scene.fields.get(scene.prefix + path)
     return Place(path, _times(judge), None if found is None else found.note)
+
+
+_OF_RECORDS: Final[Mapping[str, Callable[[Scene, str], Place]]] = {
+    "key": _record_without_key,
+    "timestamp": _record_with_wrong_time,
+}
+"""By what is wrong with a refused record; see log.validate.refusals.wrong_records()."""
 
 
 def _times(judge: Judge) -> str:

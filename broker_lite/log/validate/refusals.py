@@ -202,13 +202,16 @@ def wrong_structure(
     return error.because("V-36", text + _STRUCTURE[ScanStatus(status)], **facts)
 
 
-def wrong_records(error: RejectedRecords, record_count: int, offset_delta: int) -> RejectedRecords:
+def wrong_records(
+    error: RejectedRecords, record_count: int, offset_delta: int, wrong: str
+) -> RejectedRecords:
     """Add a text to an error that says which record is the first wrong one.
 
     Args:
         error: the error, with its list of records.
         record_count: number of records in the batch.
         offset_delta: offset delta of the first wrong record.
+        wrong: what is wrong with that one, its key or its timestamp; `explain` looks for it.
 
     See: V-33, V-34.
     """
@@ -222,6 +225,7 @@ def wrong_records(error: RejectedRecords, record_count: int, offset_delta: int) 
         offset_delta=offset_delta,
         problem=problem.rstrip("."),
         wrong_records=len(error.record_errors),
+        wrong=wrong,
     )
 
 

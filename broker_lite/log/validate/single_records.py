@@ -36,7 +36,7 @@ def refuse_records(
     See: V-33.
     """
     errors: list[RecordError] = []
-    by_timestamp = False
+    by_timestamp = first_lacks_key = False
     first_offset_delta = 0
     cursor = RecordCursor(plain.buffer, plain.start, plain.end, plain.full_reader)
     search = RefusedSearch(
@@ -56,8 +56,8 @@ def refuse_records(
             break
         index += read
         if not errors:
-            first_offset_delta = cursor.offset_delta
-        if cursor.key_length < 0 and config.is_compacted:
+            first_offset_delta, first_lacks_key = cursor.offset_delta, search.lacks_key
+        if search.lacks_key:
             message = (
                 "Compacted topic cannot accept message without key in topic partition "
                 f"{config.topic}-{partition}"
@@ -69,7 +69,10 @@ def refuse_records(
         by_timestamp = True
     if errors:
         raise refusals.wrong_records(
-            _rejected(errors, by_timestamp), batch.record_count, first_offset_delta
+            _rejected(errors, by_timestamp),
+            batch.record_count,
+            first_offset_delta,
+            "key" if first_lacks_key else "timestamp",
         )
 
 

@@ -15,6 +15,7 @@ cdef class RefusedSearch:
     cdef int64_t _base_timestamp
     cdef bint _has_append_time
     cdef int64_t _append_time_ms
+    cdef readonly bint lacks_key
 
     @cython.locals(read=int64_t)
     cpdef int64_t next(self, RecordCursor cursor, int64_t count) except -2

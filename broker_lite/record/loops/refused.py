@@ -1,7 +1,7 @@
 """Find the records of a batch that a topic refuses, because of their key or timestamp.
 
 Cython compiles this module with the types of refused.pxd; without a compiler it is plain Python. It
-only finds the next refused record; the caller says why it is refused.
+finds the next refused record, and which of the two it is; the caller has the words for it.
 """
 
 try:
@@ -26,6 +26,9 @@ class RefusedSearch:
         has_append_time: all its records have one timestamp; they are refused if times are not
             checked.
         append_time_ms: that timestamp.
+
+    Attributes:
+        lacks_key: whether the last refused record lacks its key; else its timestamp is wrong.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class RefusedSearch:
         self._base_timestamp = base_timestamp
         self._has_append_time = has_append_time
         self._append_time_ms = append_time_ms
+        self.lacks_key = False
 
     def next(self, cursor: RecordCursor, count: int) -> int:
         """Read records until one is refused.
@@ -71,7 +75,8 @@ class RefusedSearch:
         while read < count:
             cursor.read_record()
             read += 1
-            if self._needs_key and cursor.key_length < 0:
+            self.lacks_key = self._needs_key and cursor.key_length < 0
+            if self.lacks_key:
                 return read
             if self._is_refused_by_time(cursor.timestamp_delta):
                 return read

@@ -3,11 +3,15 @@
 Also tests: broker_lite.log.config.
 """
 
+from dataclasses import fields
+from typing import Any
+
 import pytest
 
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.log.config import LogConfig
+from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.settings import Given, Settings
 
 
@@ -70,3 +74,49 @@ def test_what_a_log_is_told() -> None:
     assert (told.segment_bytes, told.producer_id_expiration_ms) == (99, 77)
     assert told.cleanup_delete
     assert told.cleanup_compact
+
+
+def test_s99_a_validator_has_the_same_defaults_by_itself() -> None:
+    assert TopicConfigs(Settings()).validation_config(topic()) == ValidationConfig(topic="t")
+
+
+def test_each_field_follows_from_a_setting() -> None:
+    """A field that nobody fills would keep its default, whatever the topic says."""
+    of_broker = {
+        "producer.id.expiration.ms": "77",
+        "broker.lite.decompressed.max.bytes": "78",
+        "broker.lite.batch.records.max": "79",
+    }
+    given = {name: Given(text, "test") for name, text in of_broker.items()}
+    changed = topic(
+        cleanup_policy="compact",
+        compression_gzip_level="1",
+        compression_type="gzip",
+        delete_retention_ms="1",
+        file_delete_delay_ms="2",
+        flush_messages="3",
+        flush_ms="4",
+        index_interval_bytes="5",
+        max_compaction_lag_ms="6",
+        max_message_bytes="7",
+        message_timestamp_after_max_ms="8",
+        message_timestamp_before_max_ms="9",
+        message_timestamp_type="LogAppendTime",
+        min_cleanable_dirty_ratio="0.1",
+        min_compaction_lag_ms="3",
+        retention_bytes="11",
+        retention_ms="12",
+        segment_bytes="1048576",
+        segment_index_bytes="13",
+        segment_jitter_ms="14",
+        segment_ms="15",
+    )
+    configs = TopicConfigs(Settings(given))
+    assert unchanged(configs.log_config(changed), LogConfig()) == set()
+    told = configs.validation_config(changed)
+    assert unchanged(told, ValidationConfig(topic="another")) == set()
+
+
+def unchanged(one: Any, other: Any) -> set[str]:
+    names = (field.name for field in fields(one))
+    return {name for name in names if getattr(one, name) == getattr(other, name)}

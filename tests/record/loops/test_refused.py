@@ -70,7 +70,9 @@ def test_v33_v34_all_refused_records_are_found(
     while (read := search.next(cursor, len(records) - index - 1)) >= 0:
         index += read
         found.append(index)
-        assert cursor.timestamp_delta == records[index][0]
+        delta, key = records[index]
+        assert cursor.timestamp_delta == delta
+        assert search.lacks_key == (given.needs_key and key is None)
     assert found == [
         index for index, (delta, key) in enumerate(records) if is_refused(given, delta, key)
     ]
