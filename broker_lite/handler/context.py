@@ -17,6 +17,7 @@ from broker_lite.errors import ErrorCode, Why
 from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
 from broker_lite.security.principal import ANONYMOUS, Principal
+from broker_lite.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
@@ -251,6 +252,8 @@ class HandlerContext:
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
     may have to wait, too, so answers are no longer kept back to leave together with the next one.
     `key_stores` are those of the broker's TLS listeners, None where there are none.
+    `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
+    its client is above a quota.
     `stop` is set when the work that threads do for this connection has to end.
     """
 
@@ -271,6 +274,7 @@ class HandlerContext:
         "listener",
         "local_address",
         "node_id",
+        "nothing_to_give",
         "principal",
         "quota",
         "quotas",
@@ -280,6 +284,7 @@ class HandlerContext:
         "sibling",
         "software",
         "stop",
+        "throttled",
         "transactions",
     )
 
@@ -332,6 +337,8 @@ class HandlerContext:
         self.quota: RequestQuota | None = None
         self.software = ""
         self.has_waited = False
+        self.nothing_to_give = Stopwatch()
+        self.throttled = Stopwatch()
         self.stop = Stop()
 
     def offers(self, request: Request) -> bool:

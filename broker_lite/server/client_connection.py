@@ -53,6 +53,7 @@ class ClientConnection:
     Attributes:
         paused: while the node hangs, what ends that; nothing is handled or answered meanwhile.
         since_s: when it was accepted, by the loop's clock.
+        requests: how many have been handled, or are.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class ClientConnection:
         "_tls",
         "_unsent",
         "paused",
+        "requests",
         "since_s",
     )
 
@@ -100,6 +102,7 @@ class ClientConnection:
         self._pauses = pauses
         self._loop = loop
         self.since_s = loop.time()
+        self.requests = 0
         self._unsent = unsent
         self._tls = tls
         self._stream = Stream(sock, framing, loop, self._abandon, resets)
@@ -118,6 +121,11 @@ class ClientConnection:
     def events(self) -> int:
         """A counter that grows at each receive, and at each send after a wait."""
         return self._stream.events
+
+    @property
+    def stream(self) -> Stream:
+        """Its socket and what arrives on it."""
+        return self._stream
 
     @property
     def is_idle(self) -> bool:
@@ -248,6 +256,7 @@ class ClientConnection:
             if self.paused is not None:
                 await self.paused.wait()
             stream.handling = True
+            self.requests += 1
             body = await (
                 dispatch(context, request)
                 if context.renew is None
@@ -344,9 +353,11 @@ class ClientConnection:
         answer.clear()
         # As while a request is handled: the client's close ends it.
         self._is_muted = self._stream.handling = True
+        self._context.throttled.start()
         try:
             await self._pauses.wait_until(answer.until_ms)
         finally:
+            self._context.throttled.stop()
             self._is_muted = self._stream.handling = False
 
     async def send(self, data: bytes) -> None:

@@ -19,6 +19,7 @@ from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.server.sendfile import Outgoing
 from broker_lite.server.tcp_state import is_closed_by_client
+from broker_lite.stopwatch import Stopwatch
 
 # After so many full buffers for one event, other connections have their turn.
 _RECEIVES_PER_EVENT: Final = 16
@@ -29,7 +30,8 @@ class Stream:
 
     The connection sets `handling` while a handler runs. `is_sending` is set while the client has
     not read all of an answer. `events` counts receives and sends, so that idle connections can be
-    found.
+    found. `not_asking` runs while a whole request is waited for, `not_reading` while the client has
+    to make room for the rest of an answer.
     """
 
     __slots__ = (
@@ -46,6 +48,8 @@ class Stream:
         "framing",
         "handling",
         "is_sending",
+        "not_asking",
+        "not_reading",
         "sock",
     )
 
@@ -73,6 +77,8 @@ class Stream:
         self.handling = False
         self.is_sending = False
         self.events = 0
+        self.not_asking = Stopwatch()
+        self.not_reading = Stopwatch()
         self._loop = loop
         self._on_gone = on_gone
         self._resets = resets
@@ -117,9 +123,11 @@ class Stream:
         self._waiter = waiter
         if self._tls is not None and self._tls.has_more:
             self._loop.call_soon(self._on_readable)
+        self.not_asking.start()
         try:
             return await waiter
         finally:
+            self.not_asking.stop()
             self._waiter = None
             del waiter  # its error refers to this frame, and a cycle would keep both
 
@@ -132,9 +140,11 @@ class Stream:
         waiter: Future[None] = self._loop.create_future()
         self._loop.add_writer(self.fd, self._on_writable, outgoing, waiter)
         self.is_sending = True
+        self.not_reading.start()
         try:
             await waiter
         finally:
+            self.not_reading.stop()
             self.is_sending = False
             self._loop.remove_writer(self.fd)
             del waiter  # see receive_request()

@@ -272,12 +272,12 @@ def send_all(data: Path, key: int, version: int, size: int) -> tuple[list[Outcom
 
 
 def run(
-    seed: int, size: int, folder: Path, *, api: int | None = None, latest: bool = False
+    _seed: int, size: int, folder: Path, *, api: int | None = None, latest: bool = False
 ) -> Findings:
     """Send all of them.
 
     Args:
-        seed: nothing is random here; it is in the names of folders.
+        _seed: nothing is random here.
         size: the most bytes of a frame.
         folder: empty.
         api: only of this key.
@@ -288,7 +288,7 @@ def run(
         if api not in (None, key):
             continue
         for version in range(row.max_version if latest else row.min_version, row.max_version + 1):
-            outcomes, logs = _send_until_calm(folder / f"{seed}", key, version, size)
+            outcomes, logs = _send_until_calm(folder, key, version, size)
             for log in logs:
                 if "Traceback" in log:
                     start = log.index("Traceback")

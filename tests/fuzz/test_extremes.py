@@ -15,7 +15,7 @@ BYTES = 400_000
 @pytest.mark.parametrize("api", APIS)
 def test_p34_nobody_waits_for_an_extreme_request(api: int, tmp_path: Path) -> None:
     """The bound is of the broker's processor time: others of a busy machine wait for longer."""
-    found = run(seed=1, size=BYTES, folder=tmp_path, api=api, latest=True)
+    found = run(1, BYTES, tmp_path, api=api, latest=True)
     assert found.faults == [], found.summary()
     assert found.outcomes
 

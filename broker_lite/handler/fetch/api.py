@@ -262,7 +262,7 @@ async def _read(
     read = await _look(cluster, terms, pending)
     if read.must_wait(terms, len(partitions)):
         leave_lane(request)
-        await wait(cluster, terms, partitions, read)
+        await wait(cluster, terms, partitions, read, context.nothing_to_give)
         if isinstance(request, LargeRequest):
             await request.enter(context.lane)
         read = await _look(cluster, terms, partitions.pending())

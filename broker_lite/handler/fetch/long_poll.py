@@ -25,6 +25,7 @@ from broker_lite.handler.fetch.readable import (
 )
 from broker_lite.handler.large import let_go
 from broker_lite.log.read import WHOLE_LOG, read_log
+from broker_lite.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -36,7 +37,11 @@ _ENOUGH: Final = _INT32_MAX
 
 
 async def wait(
-    cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions, read: FetchRead
+    cluster: "Cluster",
+    terms: FetchTerms,
+    partitions: FetchPartitions,
+    read: FetchRead,
+    nothing_to_give: Stopwatch,
 ) -> None:
     """Wait until a fetch can be answered, or for terms.max_wait_ms.
 
@@ -46,6 +51,7 @@ async def wait(
         partitions: all of the request or session; those that are not pending are watched already.
         read: the answers for the pending partitions, which are watched from now on. The answers are
             dropped, because they take several times the memory of the request.
+        nothing_to_give: of the connection; it runs meanwhile.
 
     Rule: F-31, F-32 (DelayedFetch).
     """
@@ -60,8 +66,12 @@ async def wait(
         await let_go(read.answers)
     else:
         read.answers.clear()
-    with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
-        await _until_complete(cluster, terms, partitions)
+    nothing_to_give.start()
+    try:
+        with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
+            await _until_complete(cluster, terms, partitions)
+    finally:
+        nothing_to_give.stop()
 
 
 async def _until_complete(

@@ -18,8 +18,8 @@ _MS_PER_S = 1000
 class ConnectionView(msgspec.Struct, kw_only=True):
     """A client's connection.
 
-    The broker counts nothing for each request, so there is no number of requests and no client id:
-    the journal has both while it records.
+    There is no client id, which may change from request to request: the journal has it while it
+    records. What the connection waits for is told by /v1/limits.
 
     Attributes:
         id: c1 is the first one of the process.
@@ -73,8 +73,8 @@ async def list_connections(call: Call) -> list[ConnectionView]:
 async def reset_connection(call: Call) -> Done:
     """Close a connection by a reset (RST), whatever is in progress."""
     name = call.path["id"]
-    for connection in _connections(call.bench.life, None):
-        if _name(connection) == name:
+    for connection in connections_of(call.bench.life, None):
+        if name_of(connection) == name:
             connection.reset()
             connection.drop()
             return Done()
@@ -95,10 +95,10 @@ async def wait_for_connections(call: Call) -> list[ConnectionView]:
 
 def _views(life: Life, node_id: int | None) -> list[ConnectionView]:
     now_s = asyncio.get_running_loop().time()
-    found = sorted(_connections(life, node_id), key=lambda each: each.context.connection_id)
+    found = sorted(connections_of(life, node_id), key=lambda each: each.context.connection_id)
     return [
         ConnectionView(
-            id=_name(connection),
+            id=name_of(connection),
             node=context.node_id,
             listener=context.listener.name,
             client=f"{context.client_address[0]}:{context.client_address[1]}",
@@ -111,7 +111,12 @@ def _views(life: Life, node_id: int | None) -> list[ConnectionView]:
     ]
 
 
-def _connections(life: Life, node_id: int | None) -> list[ClientConnection]:
+def connections_of(life: Life, node_id: int | None) -> list[ClientConnection]:
+    """Return the connections to a broker; None for all.
+
+    Raises:
+        WrongState: there is no such broker.
+    """
     states = life.nodes.states
     if node_id is not None and node_id not in states:
         raise WrongState(f"there is no broker {node_id}; there are {', '.join(map(str, states))}")
@@ -119,7 +124,8 @@ def _connections(life: Life, node_id: int | None) -> list[ClientConnection]:
     return [each for one in asked for each in life.nodes.connections(one)]
 
 
-def _name(connection: ClientConnection) -> str:
+def name_of(connection: ClientConnection) -> str:
+    """Return what the control API calls a connection."""
     return f"c{connection.context.connection_id}"
 
 

@@ -20,12 +20,15 @@ const PAUSE: Duration = Duration::from_millis(200);
 const GIVE_UP: Duration = Duration::from_millis(500);
 
 // What an error says of its cause, and how it is called here; the first that fits counts.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 10] = [
     "TopicAuthorizationFailed",
     "ClusterAuthorizationFailed",
     "UnsupportedSaslMechanism",
     "SaslAuthenticationFailed",
     "UnknownIssuer",
+    "ExpiredContext",
+    "NotValidYetContext",
+    "NotValidForNameContext",
     "SaslFailed",
     "AlertReceived",
 ];

@@ -1,0 +1,88 @@
+"""What a connection waits for, with real sockets."""
+
+import os
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import anyio
+import pytest
+
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.log.files.open_file import FileSlice
+from broker_lite.server.client_connection import ClientConnection
+from broker_lite.server.tcp_state import tcp_counts
+from broker_lite.server.usage import Usage, usage_of
+from broker_lite.testbench.limits import Busy, Limit, limit_of, load_between
+from tests.server.conftest import PARKED, SILENT, Serve, Served, request_frame
+
+pytestmark = pytest.mark.anyio
+# linux/socket.h; the socket module does not name it
+SO_MAX_PACING_RATE = 47
+FILE_BYTES = 2_000_000
+
+
+def only(served: Served) -> ClientConnection:
+    (connection,) = served.node.connections
+    return connection
+
+
+async def test_the_kernel_counts_bytes(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        frame = request_frame(PARKED)
+        await client.send(frame)
+        await served.parking.entered.wait()
+        assert only(served).requests == 1
+        assert tcp_counts(only(served).stream.sock).in_bytes == len(frame)
+        served.parking.release.set()
+        await client.answer()
+        assert tcp_counts(only(served).stream.sock).out_bytes > 0
+
+
+async def test_who_does_not_ask_is_waited_for(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(PARKED))
+        await served.parking.entered.wait()
+        before = usage_of(only(served))
+        await anyio.sleep(0.05)
+        between = usage_of(only(served))
+        assert between.not_asking_s == before.not_asking_s
+        served.parking.release.set()
+        await client.answer()
+        await anyio.sleep(0.05)
+        assert usage_of(only(served)).not_asking_s >= between.not_asking_s + 0.04
+
+
+@pytest.mark.parametrize("is_paced", [True, False])
+async def test_a_slow_network_and_a_slow_reader_are_told_apart(
+    serve: Serve, tmp_path: Path, is_paced: bool
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(FILE_BYTES))
+
+    async def file(context: HandlerContext, request: Request) -> Parts | None:
+        if is_paced:
+            sock = only(served).stream.sock
+            sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, FILE_BYTES)
+        return [b"head", FileSlice(fd, 0, FILE_BYTES, None), b"tail"]
+
+    with ExitStack() as stack:
+        fd = os.open(path, os.O_RDONLY)
+        stack.callback(os.close, fd)
+        async with serve({SILENT: file}) as served:
+            client = await served.connect(receive_buffer_bytes=0 if is_paced else 16_384)
+            await served.until(lambda: bool(served.node.connections))
+            before = usage_of(only(served))
+            await client.send(request_frame(SILENT))
+            if not is_paced:
+                await anyio.sleep(0.5)
+            await client.receive(FILE_BYTES // 2)
+            found = limit_between(before, usage_of(only(served)))
+            assert found is (Limit.NETWORK if is_paced else Limit.NOT_READING)
+            await client.receive(FILE_BYTES // 2 + 16)
+
+
+def limit_between(before: Usage, after: Usage) -> Limit:
+    return limit_of(load_between(before, after), Busy(0.1, 0.0))

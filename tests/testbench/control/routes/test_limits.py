@@ -1,0 +1,169 @@
+"""Clients and brokers that are the limit, each in its way, and what is said of them."""
+
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.testing import Broker
+from broker_lite.wire import messages
+from tests.bench.group_frames import frame
+from tests.bench.load_client import batch_of, create_topic, fetch_frame, produce_frame
+
+WINDOW_MS = 1500
+LARGE_BYTES = 4_000_000
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker({"log.flush.interval.messages": 1}, topics=["filled", "little", "slow"]) as started:
+        host, port = address(started)
+        create_topic(
+            host,
+            port,
+            "squeezed",
+            compression_type="gzip",
+            compression_gzip_level="9",
+            message_timestamp_before_max_ms=str(2**62),
+        )
+        with socket.create_connection((host, port)) as sock:
+            for _ in range(5):
+                ask(sock, produce_frame("filled", batch_of(900, 1000)))
+            ask(sock, produce_frame("little", batch_of(1, 1000)))
+        yield started
+
+
+def address(broker: Broker) -> tuple[str, int]:
+    host, _, port = broker.bootstrap.rpartition(":")
+    return host, int(port)
+
+
+def ask(sock: socket.socket, frame: bytes) -> None:
+    """Send a request, and read its answer as fast as it comes."""
+    sock.sendall(frame)
+    left = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
+    while left:
+        left -= len(sock.recv(min(left, 1 << 20)))
+
+
+@contextmanager
+def client(broker: Broker, go_on: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A client that does the same again and again; gives its HOST:PORT."""
+    ended = threading.Event()
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        sock.connect(address(broker))
+
+        def run() -> None:
+            while not ended.is_set():
+                go_on(sock)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield "{}:{}".format(*sock.getsockname())
+        finally:
+            ended.set()
+            thread.join(30)
+
+
+def limit_of(broker: Broker, name: str) -> dict[str, Any]:
+    found: Any = broker.control("GET", f"/v1/limits?window_ms={WINDOW_MS}")
+    assert found["seconds"] >= WINDOW_MS / 1000 * 0.9
+    (view,) = [each for each in found["connections"] if each["client"] == name]
+    parts = ("not_asking", "not_reading", "nothing_to_give", "throttled", "at_broker")
+    assert sum(view[part] for part in parts) == pytest.approx(1, abs=0.1)
+    return dict(view)
+
+
+def test_a_client_that_asks_for_nothing(broker: Broker) -> None:
+    with client(broker, lambda _: time.sleep(0.05)) as name:
+        found = limit_of(broker, name)
+    assert found["limit"] == "nobody"
+    assert found["requests"] == 0
+
+
+def test_a_client_that_is_slow_to_ask(broker: Broker) -> None:
+    def go_on(sock: socket.socket) -> None:
+        ask(sock, fetch_frame("filled", 0, LARGE_BYTES))
+        time.sleep(0.2)
+
+    with client(broker, go_on) as name:
+        found = limit_of(broker, name)
+    assert found["limit"] == "client: it does not ask", str(found)
+    assert found["sentence"].endswith("The client is the limit.")
+    assert found["out_bytes"] > 500_000
+
+
+def test_a_client_that_is_slow_to_read(broker: Broker) -> None:
+    def go_on(sock: socket.socket) -> None:
+        sock.sendall(fetch_frame("filled", 0, LARGE_BYTES))
+        left = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
+        while left:
+            left -= len(sock.recv(min(left, 40_000)))
+            time.sleep(0.01)
+
+    with client(broker, go_on) as name:
+        found = limit_of(broker, name)
+    assert found["limit"] == "client: it does not read", str(found)
+    assert found["window_closed"] > 0.3
+
+
+def test_a_client_that_asks_for_little_at_a_time(broker: Broker) -> None:
+    little = fetch_frame("little", 0, 1000)
+
+    def go_on(sock: socket.socket) -> None:
+        for _ in range(10):
+            ask(sock, little)
+
+    with client(broker, go_on) as name:
+        found = limit_of(broker, name)
+    assert found["limit"] == "client: its requests are small", str(found)
+    assert "round trips" in found["sentence"]
+
+
+def test_a_broker_that_compresses(broker: Broker) -> None:
+    builder, chance = BatchBuilder(), random.Random(1)
+    for _ in range(900):
+        builder.append(timestamp=1, key=None, value=chance.randbytes(500).hex().encode())
+    produce = produce_frame("squeezed", bytes(builder.build()))
+    with client(broker, lambda sock: ask(sock, produce)) as name:
+        found = limit_of(broker, name)
+    assert found["limit"] in {"broker: its threads are busy", "broker: its event loop is busy"}, (
+        found
+    )
+    assert found["sentence"].endswith("The broker is the limit.")
+
+
+def test_a_broker_with_a_slow_disk(broker: Broker) -> None:
+    produce = produce_frame("slow", batch_of(1, 100))
+    with (
+        broker.fault(disk="fsync", topic="slow", delay_ms=200, count=-1),
+        client(broker, lambda sock: ask(sock, produce)) as name,
+    ):
+        found = limit_of(broker, name)
+    assert found["limit"] == "broker: it waits", str(found)
+    assert "waits for a disk" in found["sentence"]
+
+
+def test_a_topic_without_new_records(broker: Broker) -> None:
+    kind = messages.FetchRequest
+    end = kind.FetchPartition(partition=0, fetch_offset=4500, partition_max_bytes=LARGE_BYTES)
+    poll = frame(
+        "Fetch",
+        12,
+        max_wait_ms=300,
+        min_bytes=1,
+        max_bytes=LARGE_BYTES,
+        session_epoch=-1,
+        topics=[kind.FetchTopic(topic="filled", partitions=[end])],
+    )
+    with client(broker, lambda sock: ask(sock, poll)) as name:
+        found = limit_of(broker, name)
+    assert found["limit"] == "nothing to give", str(found)
