@@ -203,7 +203,7 @@ class Attack:
         *,
         over_tls: bool,
     ) -> str:
-        for _ in range(count):
+        for number in range(count):
             kind = "sasl" if over_tls else self._bytes.kind()
             self.found.frames[f"{kind} over TLS" if over_tls else kind] += 1
             writer.write(self._bytes.make(kind))
@@ -211,6 +211,7 @@ class Attack:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.01):
                     if not await reader.read(1 << 16):
+                        self.left += count - number - 1
                         return "closed"
         if self._dice.random() < 0.3 or over_tls:
             return "left"
