@@ -166,8 +166,7 @@ class Attack:
     async def client(self) -> None:
         """Use one connection after the other."""
         while self.left > 0:
-            count = min(self._dice.choice((1, 1, 2, 3, 5)), self.left)
-            self.left -= count
+            count = self._dice.choice((1, 1, 2, 3, 5))
             listener = self._dice.choice(list(self._ports))
             over_tls = listener != "SASL_PLAINTEXT" and self._dice.random() < 0.15
             outcome = await self._connection(listener, count, over_tls=over_tls)
@@ -203,7 +202,8 @@ class Attack:
         *,
         over_tls: bool,
     ) -> str:
-        for number in range(count):
+        for _ in range(count):
+            self.left -= 1
             kind = "sasl" if over_tls else self._bytes.kind()
             self.found.frames[f"{kind} over TLS" if over_tls else kind] += 1
             writer.write(self._bytes.make(kind))
@@ -211,7 +211,6 @@ class Attack:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.01):
                     if not await reader.read(1 << 16):
-                        self.left += count - number - 1
                         return "closed"
         if self._dice.random() < 0.3 or over_tls:
             return "left"
