@@ -142,6 +142,16 @@ class Connection:
         """Return the descriptor for select and poll; readable when a response arrives."""
         return self._socket.fileno()
 
+    @property
+    def raw_socket(self) -> socket.socket:
+        """The socket, for who sends frames of its own; send() and receive() would mix with them."""
+        return self._socket
+
+    @property
+    def must_log_in(self) -> bool:
+        """Whether its session ends soon: send() would log in again."""
+        return self._login_due is not None and not self._login_due.remaining_s
+
     def has_arrived(self, wait_s: float) -> bool:
         """Wait for the response to the only request in flight; return whether it arrives."""
         return self.closed or bool(select.select([self], (), (), wait_s)[0])
@@ -218,7 +228,7 @@ class Connection:
             NoAnswer: the broker does not read.
             LoginRefused: the session ends soon, and the broker does not renew it.
         """
-        if self._login_due is not None and not self._sent and not self._login_due.remaining_s:
+        if self.must_log_in and not self._sent:
             assert self._security is not None
             self._log_in(self._security)
         request = messages.message(type(value).__name__)

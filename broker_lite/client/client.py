@@ -40,7 +40,12 @@ _Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class Client:
-    """A client of one cluster; a context manager."""
+    """A client of one cluster; a context manager.
+
+    Attributes:
+        timeout_s: how long a connection or an answer may take.
+        client_id: the name that requests carry.
+    """
 
     def __init__(
         self,
@@ -66,7 +71,7 @@ class Client:
             ClientError: no server can be reached; the text has the reason for each.
         """
         self.timeout_s = timeout_s
-        self._client_id = client_id
+        self.client_id = client_id
         self._security = _security_of(properties or {})
         self._addresses: dict[int, Address] = {}
         self._controller_id: int | None = None  # until the cluster was asked
@@ -115,11 +120,11 @@ class Client:
         address = self._first.address if node_id is None else self._address(node_id)
         if address == self._first.address and not purpose:
             if self._first.closed:
-                self._first = self._open(address)
+                self._first = self.open(address)
             return self._first
         connection = self._connections.get((address, purpose))
         if connection is None or connection.closed:
-            connection = self._connections[address, purpose] = self._open(address)
+            connection = self._connections[address, purpose] = self.open(address)
         return connection
 
     def nodes(self) -> Mapping[int, Address]:
@@ -218,10 +223,15 @@ class Client:
             raise NoConnection(f"there is no broker {node_id}")
         return address
 
-    def _open(self, address: Address) -> Connection:
+    def open(self, address: Address) -> Connection:
+        """Open a further connection, which the caller closes; any thread may do so.
+
+        Raises:
+            ClientError: see Connection.
+        """
         return Connection(
             address,
-            client_id=self._client_id,
+            client_id=self.client_id,
             timeout_s=self.timeout_s,
             security=self._security,
         )
@@ -231,7 +241,7 @@ class Client:
             failures: list[ClientError] = []
             for address in addresses:
                 try:
-                    return self._open(address)
+                    return self.open(address)
                 except LoginRefused:
                     raise  # the others would say the same, and count the attempts
                 except ClientError as error:
