@@ -1,0 +1,270 @@
+"""The lanes of `bench fetch`: each request asks for all partitions of its connection.
+
+As in Kafka's consumers one request of a connection is on its way at a time, since its answer says
+from where the next one reads. Only the headers of batches are read, no record.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from broker_lite.client.broker_connection import Connection
+from broker_lite.client.errors import error_name
+from broker_lite.client.topic_partitions import MOVED
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.load.frames import FETCH_VERSION_MAX, frame_head, is_flexible
+from broker_lite.load.lane import RETRY_AFTER_NS, Request
+from broker_lite.load.recorder import Recorder
+from broker_lite.load.schedule import Schedule
+from broker_lite.record.batch import parse_header
+from broker_lite.record.framing import CURRENT_MAGIC, walk
+from broker_lite.wire import DecodeError, messages
+
+_MAX_WAIT_MS: Final = 500
+_NO_SESSION: Final = -1
+_UNKNOWN: Final = -1
+
+
+class FetchWork:
+    """What all lanes of a run share.
+
+    Attributes:
+        positions: the next offset of each partition; None until its start was asked for.
+    """
+
+    def __init__(
+        self,
+        *,
+        topic: str,
+        positions: Mapping[int, int],
+        max_bytes: int,
+        loops: bool,
+        client_id: str,
+        schedule: Schedule,
+        recorder: Recorder,
+    ) -> None:
+        """Keep what is to be read.
+
+        Args:
+            topic: its name.
+            positions: where to begin, by partition.
+            max_bytes: of an answer, and of each partition in it.
+            loops: whether to begin again at the end of a partition.
+            client_id: of all requests.
+            schedule: of the requests of all lanes together.
+            recorder: of the run.
+        """
+        self.topic = topic
+        self.positions: dict[int, int | None] = dict(positions)
+        self.max_bytes = max_bytes
+        self.loops = loops
+        self.client_id = client_id.encode()
+        self.schedule = schedule
+        self.recorder = recorder
+        self.is_stale = False
+        self._lanes: list[FetchLane] = []
+
+    def make_lane(self) -> FetchLane:
+        """Make the lane of a further connection; it has no partitions yet."""
+        lane = FetchLane(self)
+        self._lanes.append(lane)
+        return lane
+
+    def assign(self, shares: Sequence[Sequence[int]]) -> None:
+        """Give each lane its partitions, in the order in which the lanes were made."""
+        count = sum(map(bool, shares))
+        index = 0
+        for lane, partitions in zip(self._lanes, shares, strict=True):
+            lane.assign(partitions, index, count)
+            index += bool(partitions)
+
+    def end(self, now_ns: int) -> None:
+        """Count the requests that are due and were not sent."""
+        due_count = self.schedule.due_count(now_ns - 1)
+        for lane in self._lanes:
+            left = lane.left(due_count)
+            if left:
+                first_ns, last_ns = (self.schedule.due_ns(each) for each in (left[0], left[-1]))
+                self.recorder.never_sent(first_ns, last_ns, len(left), now_ns)
+            for due_ns in lane.lost():
+                self.recorder.never_sent(due_ns, due_ns, 1, now_ns)
+
+    def missing(self) -> Sequence[int]:
+        """Return the partitions whose start has to be asked for."""
+        return [number for number, position in self.positions.items() if position is None]
+
+    def set_starts(self, starts: Mapping[int, int]) -> None:
+        """Take the log start offsets of partitions."""
+        self.positions.update(starts)
+
+
+class FetchLane:
+    """The requests of one connection; see Lane."""
+
+    is_answered = True
+
+    def __init__(self, work: FetchWork) -> None:
+        self._work = work
+        self._recorder = work.recorder
+        self._schedule = work.schedule
+        self._partitions: Sequence[int] = ()
+        self._number = 0
+        self._step = 1
+        self._turn = 0
+        self._version = FETCH_VERSION_MAX
+        self._not_before_ns = 0
+        self._lost: deque[tuple[int, int]] = deque()  # due_ns and number of what is sent again
+
+    def speak_to(self, connection: Connection) -> None:
+        """Use the highest version of the broker."""
+        self._version = connection.version_of(messages.FetchRequest, FETCH_VERSION_MAX)
+
+    def assign(self, partitions: Sequence[int], index: int, count: int) -> None:
+        """Read these partitions, with every request of so many from this one on."""
+        self._partitions = partitions
+        if self._number == 0:
+            self._number = index
+        self._step = max(count, 1)
+
+    def left(self, due_count: int) -> range:
+        """Return the numbers of the requests that are due and were not sent."""
+        return range(self._number, due_count, self._step) if self._partitions else range(0)
+
+    def lost(self) -> Iterable[int]:
+        """Return when the requests were due that are to be sent again."""
+        return (due_ns for due_ns, _ in self._lost)
+
+    def next_due_ns(self) -> int | None:
+        """Return when the next request is due; None without partitions."""
+        if not self._partitions:
+            return None
+        due_ns = self._lost[0][0] if self._lost else self._schedule.due_ns(self._number)
+        return max(due_ns, self._not_before_ns)
+
+    def take(self, now_ns: int, correlation_id: int) -> Request:
+        """Return the next request, which is due."""
+        if self._lost:
+            due_ns, number = self._lost.popleft()
+        else:
+            number = self._number
+            self._number += self._step
+            due_ns = self._schedule.due_ns(number) or now_ns
+        body = messages.FetchRequest.encode(self._request(), self._version)
+        head = frame_head(
+            messages.FetchRequest, self._version, correlation_id, self._work.client_id, len(body)
+        )
+        return Request(due_ns, number, (head, body), len(head) + len(body))
+
+    def on_sent(self, request: Request, now_ns: int) -> None:
+        """Do nothing: every fetch is answered."""
+
+    def on_answer(self, request: Request, body: memoryview, now_ns: int) -> None:
+        """Count the records of an answer, and go on behind them."""
+        flexible = is_flexible(messages.FetchRequest, self._version)
+        answer, _ = messages.FetchResponse.decode(body[flexible:], self._version)
+        records = size_bytes = 0
+        errors = [answer.error_code]
+        for topic in answer.responses:
+            for partition in topic.partitions:
+                errors.append(partition.error_code)
+                if partition.error_code == ErrorCode.NONE:
+                    read, read_bytes = self._read(partition)
+                    records += read
+                    size_bytes += read_bytes
+                elif partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    self._work.positions[partition.partition_index] = None
+                    self._work.is_stale = True
+        if self._count_errors(errors) or len(errors) == 1:
+            # nothing was asked if all partitions wait for an offset
+            self._not_before_ns = now_ns + RETRY_AFTER_NS
+            if not records:
+                self._again(request)
+                return
+        self._recorder.answered(now_ns, request.due_ns, records, size_bytes)
+
+    def on_lost(self, requests: Iterable[Request], now_ns: int) -> None:
+        """Ask again, from the same positions."""
+        for request in requests:
+            self._again(request)
+
+    def _again(self, request: Request) -> None:
+        self._recorder.retries += 1
+        self._lost.append((request.due_ns, request.number))
+
+    def _count_errors(self, codes: Iterable[int]) -> bool:
+        failed = [code for code in codes if code != ErrorCode.NONE]
+        for code in failed:
+            self._recorder.error(error_name(code))
+            self._work.is_stale |= code in MOVED
+        return bool(failed)
+
+    def _request(self) -> messages.FetchRequest:
+        """Make the next request.
+
+        Partitions take turns in being the first one, because a broker fills that one first.
+        """
+        self._turn = (self._turn + 1) % len(self._partitions)
+        make = messages.FetchRequest
+        positions = self._work.positions
+        order = (*self._partitions[self._turn :], *self._partitions[: self._turn])
+        asked = [
+            make.FetchPartition(
+                partition=number,
+                current_leader_epoch=_UNKNOWN,
+                fetch_offset=position,
+                last_fetched_epoch=_UNKNOWN,
+                log_start_offset=_UNKNOWN,
+                partition_max_bytes=self._work.max_bytes,
+            )
+            for number in order
+            if (position := positions[number]) is not None
+        ]
+        return make(
+            replica_id=-1,
+            max_wait_ms=_MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=self._work.max_bytes,
+            session_epoch=_NO_SESSION,
+            topics=[make.FetchTopic(topic=self._work.topic, partitions=asked)],
+        )
+
+    def _read(self, partition: messages.FetchResponse.PartitionData) -> tuple[int, int]:
+        """Move the position of a partition; return the records and bytes that were read."""
+        position = self._work.positions[partition.partition_index]
+        if position is None:
+            return 0, 0
+        count = size_bytes = 0
+        data = partition.records or b""
+        for records, batch_bytes, next_offset in _batches(data, position):
+            count += records
+            size_bytes += batch_bytes
+            position = next_offset
+        start = partition.log_start_offset
+        if self._work.loops and position >= partition.high_watermark > start >= 0:
+            position = start
+        self._work.positions[partition.partition_index] = position
+        return count, size_bytes
+
+
+def _batches(data: bytes | memoryview, position: int) -> Iterable[tuple[int, int, int]]:
+    """Yield wanted records, bytes and next offset of each complete batch.
+
+    A batch may begin before the position. A message of an older format counts as one record.
+
+    Raises:
+        DecodeError: it is not a batch.
+    """
+    try:
+        for entry in walk(data):
+            if entry.magic != CURRENT_MAGIC:
+                base_offset = int.from_bytes(data[entry.position : entry.position + 8], "big")
+                yield 1, entry.size_bytes, base_offset + 1
+                continue
+            header = parse_header(data, entry.position)
+            next_offset = header.base_offset + header.last_offset_delta + 1
+            wanted = min(header.record_count, max(next_offset - position, 0))
+            yield wanted, entry.size_bytes, next_offset
+    except BrokerError as error:
+        raise DecodeError(f"records of a fetch: {error}") from error

@@ -1,0 +1,213 @@
+"""Counts what became of the requests of a run: by second, by phase and in all.
+
+A run has two phases: the warm-up, and what is measured. An answer belongs to the second and the
+phase in which it arrives. Answers that arrive after the end, and requests that were due and never
+answered, count in the latencies only: without them a broker that stalls at the end would look fast.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from broker_lite.load.histogram import Histogram
+
+NS_PER_S: Final = 1_000_000_000
+NS_PER_MS: Final = 1_000_000
+_STEPS_MAX: Final = 1000
+
+
+class Second(NamedTuple):
+    """The figures of one second; the last one of a phase may be shorter.
+
+    Attributes:
+        end_s: since the start of the run.
+        length_s: 1, or less.
+        errors: how many were counted in it.
+        p50_ms: of the answers that arrived in it, like p99_ms and max_ms; 0 without answers.
+    """
+
+    end_s: float
+    length_s: float
+    is_warmup: bool
+    requests: int
+    records: int
+    bytes: int
+    errors: int
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+class Phase:
+    """The sums of a phase."""
+
+    def __init__(self) -> None:
+        self.began_ns = 0
+        self.ended_ns = 0
+        self.requests = 0
+        self.records = 0
+        self.bytes = 0
+        self.latencies_ns = Histogram()
+
+    @property
+    def length_s(self) -> float:
+        """How long it was."""
+        return (self.ended_ns - self.began_ns) / NS_PER_S
+
+
+class Recorder:
+    """The counts of one run; the caller tells the time with each.
+
+    Attributes:
+        warmup: the first phase.
+        measured: the second one.
+        seconds: all that have ended.
+        accepted_records: answered without an error in both phases, and after them.
+        errors: counts by name.
+        reasons: the last text for a name that has one.
+        retries: requests that were sent again, or will be.
+        refused: requests that the broker refused for good.
+        unanswered: requests that were sent, and open at the end.
+        unsent: requests that were due, and had not been sent at the end.
+    """
+
+    def __init__(
+        self,
+        *,
+        warmup_s: float,
+        on_second: Callable[[Second], None] = lambda _: None,
+        on_measured: Callable[[], None] = lambda: None,
+        on_finished: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Count nothing yet.
+
+        Args:
+            warmup_s: the length of the first phase; 0 for none.
+            on_second: called at the end of each second.
+            on_measured: called when the second phase begins.
+            on_finished: called when it ends.
+        """
+        self.warmup = Phase()
+        self.measured = Phase()
+        self.seconds: list[Second] = []
+        self.accepted_records = 0
+        self.errors: dict[str, int] = {}
+        self.reasons: dict[str, str] = {}
+        self.retries = self.refused = self.unanswered = self.unsent = 0
+        self._warmup_ns = int(warmup_s * NS_PER_S)
+        self._on_second = on_second
+        self._on_measured = on_measured
+        self._on_finished = on_finished
+        self._start_ns = self._second_began_ns = self._second_ends_ns = 0
+        self._phase = self.warmup
+        self._latencies_ns = Histogram()
+        self._requests = self._records = self._bytes = self._errors = 0
+        self._is_over = False
+
+    def begin(self, now_ns: int) -> None:
+        """Start the clock."""
+        self._start_ns = self._second_began_ns = now_ns
+        for phase in (self.warmup, self.measured):
+            phase.began_ns = phase.ended_ns = now_ns
+        if not self._warmup_ns:
+            self._measure(now_ns)
+        self._next_second()
+
+    def answered(self, now_ns: int, due_ns: int, records: int, size_bytes: int) -> None:
+        """Count an answer without an error.
+
+        Args:
+            now_ns: when it arrived.
+            due_ns: when its request was due.
+            records: that it acknowledges or has.
+            size_bytes: of these records as they are sent: batches with their headers, compressed.
+        """
+        self.accepted_records += records
+        if self._is_over:
+            self.open_for(now_ns - due_ns)
+            return
+        if now_ns >= self._second_ends_ns:
+            self.tick(now_ns)
+        self._requests += 1
+        self._records += records
+        self._bytes += size_bytes
+        self._latencies_ns.record(max(now_ns - due_ns, 0))
+
+    def error(self, name: str, reason: str = "") -> None:
+        """Count an error by its name."""
+        self.errors[name] = self.errors.get(name, 0) + 1
+        self._errors += 1
+        if reason:
+            self.reasons[name] = reason
+
+    def open_for(self, latency_ns: int, count: int = 1) -> None:
+        """Count the latency of requests that were not answered before the end."""
+        self.measured.latencies_ns.record(max(latency_ns, 0), count)
+
+    def never_sent(self, first_due_ns: int, last_due_ns: int, count: int, now_ns: int) -> None:
+        """Count requests that were due at even distances, and never left.
+
+        The first and the last were due at the given moments. Many are counted in steps.
+        """
+        self.unsent += count
+        steps = min(count, _STEPS_MAX)
+        for step in range(steps):
+            size = (step + 1) * count // steps - step * count // steps
+            due_ns = first_due_ns + (last_due_ns - first_due_ns) * step // max(steps - 1, 1)
+            self.open_for(now_ns - due_ns, size)
+
+    def tick(self, now_ns: int) -> None:
+        """End the seconds that are over."""
+        while now_ns >= self._second_ends_ns and not self._is_over:
+            self._end_second(self._second_ends_ns)
+            if self._phase is self.warmup and self._second_began_ns >= self._measured_at_ns:
+                self._measure(self._second_began_ns)
+            self._next_second()
+
+    def finish(self, now_ns: int) -> None:
+        """End the last second and phase; later answers count as late."""
+        self.tick(now_ns)
+        if now_ns > self._second_began_ns:
+            self._end_second(now_ns)
+        if self._phase is self.warmup:
+            self.measured.began_ns = self.measured.ended_ns = now_ns
+        self._is_over = True
+        self._on_finished()
+
+    @property
+    def _measured_at_ns(self) -> int:
+        return self._start_ns + self._warmup_ns
+
+    def _measure(self, now_ns: int) -> None:
+        self._phase = self.measured
+        self.measured.began_ns = self.measured.ended_ns = now_ns
+        self._on_measured()
+
+    def _next_second(self) -> None:
+        self._second_ends_ns = self._second_began_ns + NS_PER_S
+        if self._phase is self.warmup:
+            self._second_ends_ns = min(self._second_ends_ns, self._measured_at_ns)
+
+    def _end_second(self, now_ns: int) -> None:
+        phase, latencies_ns = self._phase, self._latencies_ns
+        second = Second(
+            end_s=(now_ns - self._start_ns) / NS_PER_S,
+            length_s=(now_ns - self._second_began_ns) / NS_PER_S,
+            is_warmup=phase is self.warmup,
+            requests=self._requests,
+            records=self._records,
+            bytes=self._bytes,
+            errors=self._errors,
+            p50_ms=latencies_ns.percentile(0.5) / NS_PER_MS,
+            p99_ms=latencies_ns.percentile(0.99) / NS_PER_MS,
+            max_ms=latencies_ns.max / NS_PER_MS,
+        )
+        phase.ended_ns = now_ns
+        phase.requests += second.requests
+        phase.records += second.records
+        phase.bytes += second.bytes
+        phase.latencies_ns.add(latencies_ns)
+        self.seconds.append(second)
+        self._latencies_ns = Histogram()
+        self._requests = self._records = self._bytes = self._errors = 0
+        self._second_began_ns = now_ns
+        self._on_second(second)

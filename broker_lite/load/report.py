@@ -1,0 +1,102 @@
+"""The result of a run as plain data, which JSON can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from broker_lite.load.cpu import CpuMeter
+from broker_lite.load.histogram import Histogram
+from broker_lite.load.recorder import NS_PER_MS, Phase, Recorder, Second
+
+PERCENTILES: Final[Mapping[str, float]] = {
+    "p50": 0.5,
+    "p90": 0.9,
+    "p99": 0.99,
+    "p99.9": 0.999,
+}
+_MB: Final = 1e6
+_GB: Final = 1e9
+_MS_DIGITS: Final = 3
+
+Result = dict[str, object]
+
+
+def result_of(
+    kind: str,
+    settings: Mapping[str, object],
+    recorder: Recorder,
+    meter: CpuMeter,
+    *,
+    is_open_loop: bool,
+    was_interrupted: bool,
+    delivered_records: int | None = None,
+) -> Result:
+    """Return everything that is known about a run.
+
+    Args:
+        kind: produce or fetch.
+        settings: of the run.
+        recorder: whose run has ended.
+        meter: which was read.
+        is_open_loop: whether requests were due by the clock.
+        was_interrupted: whether it ended before its time.
+        delivered_records: end offsets after minus before; None if they are not known.
+    """
+    return {
+        "kind": kind,
+        "settings": dict(settings),
+        "loop": "open" if is_open_loop else "closed",
+        "interrupted": was_interrupted,
+        "warmup": _phase(recorder.warmup),
+        "measured": _phase(recorder.measured),
+        "accepted_records": recorder.accepted_records,
+        "delivered_records": delivered_records,
+        "errors": dict(recorder.errors),
+        "reasons": dict(recorder.reasons),
+        "retries": recorder.retries,
+        "refused": recorder.refused,
+        "unanswered": recorder.unanswered,
+        "unsent": recorder.unsent,
+        "cpu": _cpu(meter, recorder.measured),
+        "seconds": [_second(second) for second in recorder.seconds],
+    }
+
+
+def _phase(phase: Phase) -> Result:
+    length_s = phase.length_s or float("inf")
+    return {
+        "seconds": phase.length_s,
+        "requests": phase.requests,
+        "records": phase.records,
+        "bytes": phase.bytes,
+        "requests_per_s": phase.requests / length_s,
+        "records_per_s": phase.records / length_s,
+        "mb_per_s": phase.bytes / length_s / _MB,
+        "latency_ms": _latencies(phase.latencies_ns),
+    }
+
+
+def _latencies(latencies_ns: Histogram) -> Result:
+    found: Result = {"mean": round(latencies_ns.mean / NS_PER_MS, _MS_DIGITS)}
+    for name, share in PERCENTILES.items():
+        found[name] = round(latencies_ns.percentile(share) / NS_PER_MS, _MS_DIGITS)
+    return {**found, "max": round(latencies_ns.max / NS_PER_MS, _MS_DIGITS)}
+
+
+def _cpu(meter: CpuMeter, phase: Phase) -> Result:
+    broker_s = meter.broker_s()
+    found: Result = {"client_s": meter.client_s, "broker_s": broker_s}
+    if phase.bytes:
+        found["client_s_per_gb"] = meter.client_s / phase.bytes * _GB
+        found["broker_s_per_gb"] = None if broker_s is None else broker_s / phase.bytes * _GB
+    if meter.problem:
+        found["problem"] = meter.problem
+    return found
+
+
+def _second(second: Second) -> Result:
+    found: Result = second._asdict()
+    for name in ("end_s", "length_s", "p50_ms", "p99_ms", "max_ms"):
+        found[name] = round(float(getattr(second, name)), _MS_DIGITS)
+    return found

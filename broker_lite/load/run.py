@@ -1,0 +1,306 @@
+"""Runs a load: one thread, one loop over the sockets of all connections.
+
+It waits by select(), because that wakes up within 0.1 ms of a due time; epoll and poll count in
+whole milliseconds. A connection that fails is opened again after a pause that doubles. Leaders are
+asked for again when a broker says that it is none, or when a connection fails.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from broker_lite.client import Address, BadAnswer, Connection, NoAnswer, NoConnection
+from broker_lite.errors import ClientError
+from broker_lite.load.cluster import Cluster, View
+from broker_lite.load.jobs import Jobs
+from broker_lite.load.lane import Work
+from broker_lite.load.link import Link
+from broker_lite.load.recorder import NS_PER_MS, NS_PER_S, Recorder
+from broker_lite.load.schedule import Schedule
+from broker_lite.load.spread import Share, spread
+
+CONNECTIONS_MAX: Final = 500
+"""What select() can watch, with room for other descriptors of the process."""
+
+_CHECK_NS: Final = 20 * NS_PER_MS
+_DRAIN_NS: Final = 5 * NS_PER_S
+_OPEN_WAIT_S: Final = 0.1
+_PAUSE_NS: Final = 50 * NS_PER_MS
+_PAUSE_NS_MAX: Final = NS_PER_S
+_LOOK_EVERY_NS: Final = 100 * NS_PER_MS
+_NAMES: Final[Mapping[type[ClientError], str]] = {
+    NoConnection: "connection lost",
+    NoAnswer: "no answer in time",
+    BadAnswer: "unreadable answer",
+}
+_LOST: Final = tuple(_NAMES)
+_NOT_OPENED: Final = "no connection"
+
+
+class _Place:
+    """A link with the broker that it belongs to.
+
+    Attributes:
+        node_id: the leader of its partitions; None without partitions.
+        is_opening: whether a job opens its connection.
+        reopen_ns: when to try again.
+        pause_ns: how long the next pause is.
+    """
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.node_id: int | None = None
+        self.is_opening = False
+        self.reopen_ns = 0
+        self.pause_ns = _PAUSE_NS
+
+
+class Run:
+    """One run of a load."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        work: Work,
+        *,
+        schedule: Schedule,
+        recorder: Recorder,
+        connections: int,
+        in_flight: int,
+        clock: Callable[[], int],
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            cluster: with the topic.
+            work: what is sent.
+            schedule: of the work, which begins when all connections are open.
+            recorder: of the work.
+            connections: how many are wanted.
+            in_flight: unanswered requests of a connection.
+            clock: nanoseconds that only grow.
+        """
+        self._cluster = cluster
+        self._work = work
+        self._schedule = schedule
+        self._recorder = recorder
+        self._connections = connections
+        self._in_flight = in_flight
+        self._clock = clock
+        self._jobs = Jobs()
+        self._places: list[_Place] = []
+        self._leaders: Mapping[int, int] = {}
+        self._addresses: Mapping[int, Address] = {}
+        self._is_looking = False
+        self._look_ns = 0
+        self._check_ns = 0
+        self._is_told_to_stop = False
+        self._is_over = False
+        self._first_error: ClientError | None = None
+
+    @property
+    def connections(self) -> int:
+        """How many connections have partitions."""
+        return sum(place.node_id is not None for place in self._places)
+
+    def stop(self) -> None:
+        """End the run as soon as possible; a handler of a signal may call it, also before run()."""
+        self._is_told_to_stop = True
+
+    def open(self) -> None:
+        """Open all connections.
+
+        Raises:
+            ClientError: none of them can be opened.
+        """
+        self._take_view(self._cluster.look(self._work.missing()))
+        self._reopen(self._clock())
+        while self._jobs.running and not self._is_told_to_stop:
+            self._jobs.collect(_OPEN_WAIT_S)
+        if self._first_error and not any(place.link.is_open for place in self._places):
+            raise self._first_error
+
+    def run(self, seconds: float) -> None:
+        """Send for so long, or until stop(), and wait a moment for the answers on their way."""
+        now_ns = self._clock()
+        end_ns = now_ns + int(seconds * NS_PER_S)
+        self._schedule.begin(now_ns)
+        self._recorder.begin(now_ns)
+        while now_ns < end_ns and not self._is_told_to_stop:
+            self._turn(now_ns, end_ns, is_sending=True)
+            now_ns = self._clock()
+        if not self._is_told_to_stop:
+            self._pump(end_ns - 1)  # what was due before the end, and not yet noticed
+        self._recorder.finish(min(now_ns, end_ns))
+        drained_ns = end_ns + _DRAIN_NS
+        while now_ns < drained_ns and self._is_awaited and not self._is_told_to_stop:
+            self._turn(now_ns, drained_ns, is_sending=False)
+            now_ns = self._clock()
+        self._end(now_ns)
+
+    def _end(self, now_ns: int) -> None:
+        self._is_over = True
+        self._jobs.collect()
+        for place in self._places:
+            for request in place.link.in_flight:
+                self._recorder.unanswered += 1
+                self._recorder.open_for(now_ns - request.due_ns)
+            place.link.close()
+        self._work.end(self._recorder.measured.ended_ns)
+
+    @property
+    def _is_awaited(self) -> bool:
+        return any(place.link.in_flight for place in self._places)
+
+    # -- one turn of the loop
+
+    def _turn(self, now_ns: int, end_ns: int, *, is_sending: bool) -> None:
+        """Send what is due, wait for what happens next, and read what has arrived."""
+        if is_sending:
+            self._pump(now_ns)
+        links = {place.link: place for place in self._places if place.link.is_open}
+        writers = [link for link in links if link.wants_to_write]
+        wake_ns = min(end_ns, self._check_ns)
+        if is_sending:
+            dues_ns = (link.next_due_ns() for link in links)
+            wake_ns = min((due_ns for due_ns in dues_ns if due_ns is not None), default=wake_ns)
+        wait_s = max(min(wake_ns, self._check_ns, end_ns) - self._clock(), 0) / NS_PER_S
+        readable, writable, _ = select.select(links, writers, (), wait_s)
+        for link in writable:
+            try:
+                link.flush()
+            except _LOST as error:
+                self._lose(links[link], error)
+        for link in readable:
+            try:
+                link.receive()
+            except _LOST as error:
+                self._lose(links[link], error)
+        now_ns = self._clock()
+        if now_ns >= self._check_ns:
+            self._check_ns = now_ns + _CHECK_NS
+            self._check(now_ns)
+
+    def _pump(self, now_ns: int) -> None:
+        for place in self._places:
+            try:
+                place.link.pump(now_ns)
+            except _LOST as error:
+                self._lose(place, error)
+
+    def _check(self, now_ns: int) -> None:
+        """Do what may wait for a moment: end seconds, find silent brokers, connect again."""
+        self._recorder.tick(now_ns)
+        self._jobs.collect()
+        timeout_ns = int(self._cluster.timeout_s * NS_PER_S)
+        for place in self._places:
+            link = place.link
+            try:
+                link.check_age(now_ns, timeout_ns)
+            except _LOST as error:
+                self._lose(place, error)
+            link.is_draining |= link.must_log_in
+            if link.is_open and link.is_draining and not link.in_flight:
+                link.detach(now_ns)
+        self._reopen(now_ns)
+        if self._work.is_stale and not self._is_looking and now_ns >= self._look_ns:
+            self._work.is_stale = False
+            self._is_looking = True
+            self._look_ns = now_ns + _LOOK_EVERY_NS
+            self._jobs.start(partial(self._cluster.look, self._work.missing()), self._on_view)
+
+    # -- connections
+
+    def _lose(self, place: _Place, error: ClientError) -> None:
+        """Count an error that ended a connection, and open another one after a pause."""
+        now_ns = self._clock()
+        self._recorder.error(_NAMES[type(error)], str(error))
+        place.link.detach(now_ns)
+        self._work.is_stale = True
+        self._pause(place, now_ns)
+
+    def _pause(self, place: _Place, now_ns: int) -> None:
+        place.reopen_ns = now_ns + place.pause_ns
+        place.pause_ns = min(2 * place.pause_ns, _PAUSE_NS_MAX)
+
+    def _reopen(self, now_ns: int) -> None:
+        for place in self._places:
+            node_id = place.node_id
+            if node_id is None or place.link.is_open or place.is_opening:
+                continue
+            if now_ns >= place.reopen_ns:
+                place.is_opening = True
+                address = self._addresses.get(node_id)
+                job = partial(self._opened, node_id, address)
+                self._jobs.start(job, partial(self._on_opened, place, node_id))
+
+    def _opened(self, node_id: int, address: Address | None) -> Connection:
+        """Open a connection, in a thread of its own; the run may have ended meanwhile."""
+        connection = self._cluster.open(node_id, address)
+        if self._is_over:
+            connection.close()
+        return connection
+
+    def _on_opened(self, place: _Place, node_id: int, result: Connection | ClientError) -> None:
+        place.is_opening = False
+        if isinstance(result, Connection):
+            if place.node_id != node_id or self._is_over:
+                result.close()
+                return
+            try:
+                place.link.attach(result)
+            except ClientError as error:
+                result.close()
+                result = error
+        if isinstance(result, ClientError):
+            self._first_error = self._first_error or result
+            self._recorder.error(_NOT_OPENED, str(result))
+            self._work.is_stale = True
+            self._pause(place, self._clock())
+        else:
+            place.pause_ns = _PAUSE_NS
+
+    # -- leaders
+
+    def _on_view(self, result: View | ClientError) -> None:
+        self._is_looking = False
+        if isinstance(result, ClientError):
+            self._work.is_stale = True
+            self._look_ns = self._clock() + _PAUSE_NS_MAX
+        else:
+            self._take_view(result)
+
+    def _take_view(self, view: View) -> None:
+        """Give the partitions to connections to their leaders, if leaders have changed."""
+        self._addresses = view.addresses
+        self._work.set_starts(view.starts)
+        self._work.is_stale |= len(view.leaders) < view.partition_count
+        if view.leaders == self._leaders:
+            return
+        self._leaders = view.leaders
+        shares = spread(view.leaders, self._connections)
+        while len(self._places) < len(shares):
+            link = Link(self._work.make_lane(), in_flight_max=self._in_flight, clock=self._clock)
+            self._places.append(_Place(link))
+        for place, share in zip(self._places, self._placed(shares), strict=True):
+            node_id = share.node_id if share else None
+            if place.node_id != node_id:
+                place.node_id = node_id
+                place.reopen_ns = 0
+                place.link.is_draining = True
+
+    def _placed(self, shares: Sequence[Share]) -> Sequence[Share | None]:
+        """Return the share of each place; connections to brokers that still lead are kept."""
+        left = list(shares)
+        placed: list[Share | None] = []
+        for place in self._places:
+            kept = next((share for share in left if share.node_id == place.node_id), None)
+            placed.append(kept)
+            if kept is not None:
+                left.remove(kept)
+        placed = [share or (left.pop() if left else None) for share in placed]
+        self._work.assign([share.partitions if share else () for share in placed])
+        return placed

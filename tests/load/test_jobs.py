@@ -1,0 +1,59 @@
+"""Jobs in threads, whose results come to the thread that collects them."""
+
+import threading
+
+import pytest
+
+from broker_lite.errors import ClientError
+from broker_lite.load.jobs import Jobs
+
+WAIT_S = 20
+
+
+def test_results_come_when_they_are_collected() -> None:
+    jobs, found = Jobs(), list[object]()
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    def job() -> int:
+        assert may_end.wait(WAIT_S)
+        return threading.get_ident()
+
+    jobs.start(job, lambda result: found.extend((result, threading.get_ident())))
+    jobs.start(has_ended.set, lambda _: found.append("second"))
+    assert has_ended.wait(WAIT_S)
+    while not found:
+        jobs.collect(WAIT_S)
+    assert found == ["second"]
+    assert jobs.running == 1
+    jobs.collect()
+    may_end.set()
+    jobs.collect(WAIT_S)
+    assert jobs.running == 0
+    assert found[1] != found[2] == threading.get_ident()
+
+
+def test_an_error_of_the_client_is_a_result() -> None:
+    jobs, found = Jobs(), list[object]()
+    error = ClientError("no")
+
+    def fail() -> None:
+        raise error
+
+    jobs.start(fail, found.append)
+    jobs.collect(WAIT_S)
+    assert found == [error]
+
+
+def test_nothing_to_collect() -> None:
+    Jobs().collect()
+    Jobs().collect(0.001)
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_all_that_is_there_is_collected_at_once(count: int) -> None:
+    jobs, found = Jobs(), list[object]()
+    for number in range(count):
+        jobs.start(lambda number=number: number, found.append)  # type: ignore[misc]
+    while jobs.running:
+        jobs.collect(WAIT_S)
+    assert sorted(found) == list(range(count))  # type: ignore[type-var]
