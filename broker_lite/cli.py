@@ -55,6 +55,9 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
     "storage": Subcommand("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
     "kafka": Subcommand("broker_lite.commands.kafka.tools", "Kafka's other scripts, by name"),
     "log": Subcommand("broker_lite.commands.log.actions", "print, check, repair and move logs"),
+    "bench": Subcommand(
+        "broker_lite.commands.bench.command", "put load on a broker, and compare runs"
+    ),
     "explain": Subcommand(
         "broker_lite.commands.explain", "list the fields of a frame or batch, and what is refused"
     ),

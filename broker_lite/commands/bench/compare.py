@@ -1,0 +1,72 @@
+"""`broker-lite bench compare`: the figures of two runs beside each other."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from broker_lite.errors import ClientError
+from broker_lite.load.comparison import Figure, Outcome, compared
+
+_SLOWER: Final = 1
+_NONE: Final = "-"
+_NAME_WIDTH: Final = 18
+_WIDTH: Final = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags."""
+    parser.add_argument("first", type=Path, metavar="A.json", help="of a run; the base")
+    parser.add_argument("second", type=Path, metavar="B.json", help="of the run to judge")
+    parser.add_argument(
+        "--fail-below",
+        type=_ratio,
+        metavar="RATIO",
+        help="exit code 1 if B has less than this share of A's MB/s",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print all figures; the exit code says whether the second run is too slow."""
+    comparison = compared(Outcome(options.first), Outcome(options.second))
+    print(_row("", options.first.name, options.second.name, "B / A"))
+    for figure in comparison.figures:
+        print(_line(figure))
+    ratio = comparison.throughput.ratio
+    if options.fail_below is None:
+        return 0
+    if ratio is None:
+        raise ClientError(f"{options.first}: has no throughput with which to compare")
+    if ratio < options.fail_below:
+        print(
+            f"broker-lite: {options.second}: {ratio:.3f} of the throughput of {options.first},"
+            f" which is below {options.fail_below:g}",
+            file=sys.stderr,
+        )
+        return _SLOWER
+    return 0
+
+
+def _line(figure: Figure) -> str:
+    first, second = (
+        _NONE if value is None else f"{value:,.2f}" for value in (figure.first, figure.second)
+    )
+    return _row(
+        figure.name, first, second, _NONE if figure.ratio is None else f"{figure.ratio:.2f}"
+    )
+
+
+def _row(name: str, *cells: str) -> str:
+    return (f"{name:<{_NAME_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)).rstrip()
+
+
+def _ratio(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1
+    if not 0 < found <= 1000:
+        raise argparse.ArgumentTypeError(f"{text} is not a ratio above 0")
+    return found
