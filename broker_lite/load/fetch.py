@@ -63,6 +63,8 @@ class FetchWork:
         self.client_id = client_id.encode()
         self.schedule = schedule
         self.recorder = recorder
+        # what waits at the end of the log would keep no rate
+        self.max_wait_ms = 0 if schedule.is_open else _MAX_WAIT_MS
         self.is_stale = False
         self._lanes: list[FetchLane] = []
 
@@ -223,7 +225,7 @@ class FetchLane:
         ]
         return make(
             replica_id=-1,
-            max_wait_ms=_MAX_WAIT_MS,
+            max_wait_ms=self._work.max_wait_ms,
             min_bytes=1,
             max_bytes=self._work.max_bytes,
             session_epoch=_NO_SESSION,

@@ -201,6 +201,16 @@ def test_bytes_that_are_no_batch() -> None:
         lane.on_answer(lane.take(SECOND, 1), answer(partition(0, bytes(100))), SECOND)
 
 
+@pytest.mark.parametrize(("per_second", "max_wait_ms"), [(None, 500), (10, 0)])
+def test_a_request_that_is_due_by_a_rate_does_not_wait(
+    per_second: float | None, max_wait_ms: int
+) -> None:
+    (lane,) = lanes_of(work_of(recorder(), {0: 0}, per_second=per_second), [[0]])
+    body = bytes(lane.take(SECOND, 1).parts[1])
+    value, _ = messages.FetchRequest.decode(body, VERSION)
+    assert value.max_wait_ms == max_wait_ms
+
+
 def test_a_fetch_is_always_answered() -> None:
     work = work_of(recorder(), {0: 0})
     (lane,) = lanes_of(work, [[0]])

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         choices=["earliest", "latest"],
         default="earliest",
-        help="where to begin; a request at the end waits for records [earliest]",
+        help="where to begin; at the end, requests of --rate max wait for records [earliest]",
     )
     parser.add_argument("--loop", action="store_true", help="begin again at the end of a partition")
 

@@ -52,7 +52,7 @@ def test_from_the_end_there_is_nothing(bench: CommandLine, tmp_path: Path) -> No
     path = tmp_path / "out.json"
     short = ("--duration", "0.3", "--warmup", "0")
     bench.ok("produce", *short, "--rate", "20000/s")
-    bench("fetch", *short, "--from", "latest", "--rate", "10/s", "--json", str(path))
+    bench.ok("fetch", *short, "--from", "latest", "--rate", "10/s", "--json", str(path))
     result = json.loads(path.read_text())
     assert (result["accepted_records"], result["loop"]) == (0, "open")
 

@@ -1,0 +1,56 @@
+"""`bench` against brokers that are secured, old, or a real Kafka."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.testing import Broker
+from tests.support.command_line import CommandLine
+from tests.support.reference_kafka import ReferenceKafka
+from tests.support.toolchain import require
+
+SHORT = ("--duration", "0.5", "--warmup", "0.1", "--connections", "2", "--partitions", "3")
+
+
+def written_and_read(command: CommandLine, folder: Path, *where: str) -> tuple[Any, Any]:
+    """The results of a run of each kind."""
+    written, read = folder / "written.json", folder / "read.json"
+    command.ok("bench", "produce", *where, *SHORT, "--rate", "20000/s", "--json", str(written))
+    command.ok("bench", "fetch", *where, *SHORT[:6], "--loop", "--json", str(read))
+    return json.loads(written.read_text()), json.loads(read.read_text())
+
+
+def check(command: CommandLine, folder: Path, *where: str) -> None:
+    written, read = written_and_read(command, folder, *where)
+    assert written["accepted_records"] == written["delivered_records"] > 0
+    assert read["accepted_records"] > 0
+    assert written["errors"] == read["errors"] == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["ssl", "sasl_ssl"])
+def test_a_secured_broker(word: str, command: CommandLine, tmp_path: Path) -> None:
+    with Broker(security=word, security_only=True) as broker:
+        config = broker.client_config("java")
+        path = tmp_path / "client.properties"
+        lines = (f"{name}={text}".replace("\n", "\\n") for name, text in config.items())
+        path.write_text("\n".join(lines))
+        where = ("--bootstrap", config["bootstrap.servers"], "--command-config", str(path))
+        check(command, tmp_path, *where)
+
+
+@pytest.mark.slow
+def test_an_old_broker(
+    command: CommandLine, old_bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    check(command, tmp_path, "--bootstrap", old_bootstrap, "--topic", topic)
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+def test_a_real_kafka(command: CommandLine, tmp_path: Path) -> None:
+    require("java", "mvn")
+    with ReferenceKafka(tmp_path / "kafka", is_short_lived=True) as kafka:
+        check(command, tmp_path, "--bootstrap", kafka.bootstrap)
