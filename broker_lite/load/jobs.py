@@ -11,7 +11,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from broker_lite.errors import ClientError
+from broker_lite.errors import ClientError, SettingsError
 
 _Result = TypeVar("_Result")
 
@@ -30,7 +30,10 @@ class Jobs:
     def start(
         self, job: Callable[[], _Result], then: Callable[[_Result | ClientError], None]
     ) -> None:
-        """Start a job; collect() calls `then` with its result, or with the error that it raised."""
+        """Start a job; collect() calls `then` with its result.
+
+        An error of the client or of the settings is a result, too: a ClientError.
+        """
 
         def work() -> None:
             result: _Result | ClientError
@@ -38,6 +41,8 @@ class Jobs:
                 result = job()
             except ClientError as error:
                 result = error
+            except SettingsError as error:  # as of a file of properties that is gone meanwhile
+                result = ClientError(str(error))
             self._done.put(lambda: then(result))
 
         self.running += 1

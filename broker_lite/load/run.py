@@ -106,6 +106,11 @@ class Run:
         """How many connections have partitions."""
         return sum(place.node_id is not None for place in self._places)
 
+    @property
+    def partitions(self) -> int:
+        """How many partitions have a leader."""
+        return len(self._leaders)
+
     def stop(self) -> None:
         """End the run as soon as possible; a handler of a signal may call it, also before run()."""
         self._is_told_to_stop = True

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from broker_lite.errors import ClientError
+from broker_lite.errors import ClientError, SettingsError
 from broker_lite.load.jobs import Jobs
 
 WAIT_S = 20
@@ -32,16 +32,16 @@ def test_results_come_when_they_are_collected() -> None:
     assert found[1] != found[2] == threading.get_ident()
 
 
-def test_an_error_of_the_client_is_a_result() -> None:
+@pytest.mark.parametrize("kind", [ClientError, SettingsError])
+def test_an_error_is_a_result(kind: type[Exception]) -> None:
     jobs, found = Jobs(), list[object]()
-    error = ClientError("no")
 
     def fail() -> None:
-        raise error
+        raise kind("no")
 
     jobs.start(fail, found.append)
     jobs.collect(WAIT_S)
-    assert found == [error]
+    assert [(type(error), str(error)) for error in found] == [(ClientError, "no")]
 
 
 def test_nothing_to_collect() -> None:

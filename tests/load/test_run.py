@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from broker_lite.client import Address, Client, Connection, NoConnection
+from broker_lite.client.deadline import Deadline
 from broker_lite.errors import ClientError
 from broker_lite.load.cluster import Cluster, View
 from broker_lite.load.content import Batch
@@ -196,6 +197,58 @@ def one_record() -> bytes:
     builder = BatchBuilder()
     builder.append(0, None, b"value")
     return builder.build()
+
+
+@pytest.mark.slow
+def test_a_question_that_fails_is_asked_again() -> None:
+    recorder = Recorder(warmup_s=0)
+    with ScriptedServer(answer_all) as server:
+        cluster = Unsteady(server.bootstrap, partitions=2)
+        run = run_of(cluster, produce_work(recorder, per_second=100, partitions=2))
+        run.open()
+        assert run.partitions == 1
+        run.run(2)
+        assert run.partitions == 2
+    assert cluster.questions >= 3
+    assert all_were_accepted(recorder, 200)
+
+
+class Unsteady(OneBroker):
+    """A cluster that tells one leader, then nothing, and then all."""
+
+    questions = 0
+
+    def look(self, starts_of: Sequence[int] = ()) -> View:
+        self.questions += 1
+        if self.questions == 2:
+            raise NoConnection("nobody is there")
+        view = super().look(starts_of)
+        return view._replace(leaders={0: 1}) if self.questions == 1 else view
+
+
+def test_a_session_that_ends_soon_is_left_in_time() -> None:
+    recorder = Recorder(warmup_s=0)
+    with ScriptedServer(answer_all, answer_all) as server:
+        cluster = ShortSession(server.bootstrap)
+        run = run_of(cluster, produce_work(recorder, per_second=100))
+        run.open()
+        run.run(0.5)
+    assert cluster.opened == 2
+    assert (recorder.errors, recorder.retries) == ({}, 0)
+    assert all_were_accepted(recorder, 50)
+
+
+class ShortSession(OneBroker):
+    """A cluster whose first connection wants a login at once."""
+
+    opened = 0
+
+    def open(self, node_id: int, address: Address | None) -> Connection:
+        connection = super().open(node_id, address)
+        self.opened += 1
+        if self.opened == 1:
+            connection._login_due = Deadline(0)
+        return connection
 
 
 class Moving(OneBroker):

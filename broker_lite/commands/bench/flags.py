@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -85,20 +85,16 @@ def duration(text: str) -> float:
     return found
 
 
-def count_up_to(count_max: int) -> _Count:
+def count_up_to(count_max: int) -> Callable[[str], int]:
     """Return the reader of a number from 1 to a limit."""
-    return _Count(count_max)
 
-
-class _Count:
-    def __init__(self, count_max: int) -> None:
-        self._max = count_max
-
-    def __call__(self, text: str) -> int:
+    def count(text: str) -> int:
         found = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
-        if not 1 <= found <= self._max:
-            raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {self._max}")
+        if not 1 <= found <= count_max:
+            raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {count_max}")
         return found
+
+    return count
 
 
 def add_load(parser: argparse.ArgumentParser, *, rate_help: str) -> None:

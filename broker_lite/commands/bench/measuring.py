@@ -9,11 +9,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from broker_lite import __version__
 from broker_lite.client import Client
 from broker_lite.commands.bench.texts import loop_line, result_lines, second_line
 from broker_lite.commands.shared.connecting import connect
@@ -53,6 +55,7 @@ class Measurement:
             ClientError: the broker's CPU time cannot be read.
         """
         self._options = options
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._signal = 0  # the one that ended the run
         if options.json is not None:
             _check_writable(options.json)
@@ -83,8 +86,8 @@ class Measurement:
         with self._interruptible(load):
             load.open()
             print(
-                f"{self._options.topic}: {load.connections} connections;"
-                f" {loop_line(is_open=self.schedule.is_open)}",
+                f"{self._options.topic}: {load.partitions} partitions,"
+                f" {load.connections} connections; {loop_line(is_open=self.schedule.is_open)}",
                 flush=True,
             )
             load.run(self._options.warmup + self._options.duration)
@@ -123,7 +126,7 @@ class Measurement:
         if self._options.json is not None:
             result = result_of(
                 kind,
-                settings,
+                {"version": __version__, "started": self._started, **settings},
                 self.recorder,
                 self._meter,
                 is_open_loop=self.schedule.is_open,

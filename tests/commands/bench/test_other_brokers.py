@@ -42,6 +42,22 @@ def test_a_secured_broker(word: str, command: CommandLine, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+def test_a_session_ends_in_the_middle_of_a_run(command: CommandLine, tmp_path: Path) -> None:
+    settings = {"connections.max.reauth.ms": 2000}
+    with Broker(settings, security="sasl_plaintext", security_only=True) as broker:
+        config = broker.client_config("java")
+        path = tmp_path / "client.properties"
+        path.write_text("\n".join(f"{name}={text}" for name, text in config.items()))
+        where = ("--bootstrap", config["bootstrap.servers"], "--command-config", str(path))
+        result = tmp_path / "result.json"
+        flags = ("--duration", "3", "--warmup", "0", "--rate", "20000/s", "--json", str(result))
+        command.ok("bench", "produce", *where, *flags)
+    found = json.loads(result.read_text())
+    assert found["errors"] == {}
+    assert found["accepted_records"] == found["delivered_records"] > 0
+
+
+@pytest.mark.slow
 def test_an_old_broker(
     command: CommandLine, old_bootstrap: str, topic: str, tmp_path: Path
 ) -> None:

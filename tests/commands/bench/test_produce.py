@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite import __version__
 from broker_lite.client import Client
 from broker_lite.client.partition_offsets import LATEST, list_offsets
 from broker_lite.client.topic_partitions import find_topics
@@ -59,13 +60,14 @@ def test_what_is_accepted_is_delivered(
     assert min(ends) > 0
     assert (result["kind"], result["loop"], result["errors"]) == ("produce", "open", {})
     assert result["settings"]["partitions"] == 5
+    assert result["settings"]["version"] == __version__
     assert result["settings"]["rate"] == {"per_second": 50000, "is_bytes": False}
     assert result["cpu"]["broker_s"] >= 0
     measured = result["measured"]
     assert sum(each["records"] for each in result["seconds"]) == (
         result["warmup"]["records"] + measured["records"]
     )
-    assert "open loop: a latency counts from when a request was due" in printed
+    assert f"{topic}: 5 partitions, 4 connections; open loop: a latency counts from" in printed
     assert re.search(r"^accepted ([\d,]+) records, delivered \1 ", printed, re.MULTILINE)
 
 
@@ -93,7 +95,9 @@ def test_as_fast_as_can_be(produce: CommandLine, broker: Broker, tmp_path: Path)
     url = re.search(r"control API at (http://\S+)", broker.log)
     assert url is not None
     printed = produce.ok("--payload", f"file:{lines}", "--control", url[1], "--connections", "2")
-    assert "2 connections; closed loop: latencies are of a saturated system" in printed
+    assert (
+        "12 partitions, 2 connections; closed loop: latencies are of a saturated system" in printed
+    )
     assert "CPU of the broker" in printed
 
 
