@@ -118,7 +118,10 @@ class Measurement:
             f"delivered {delivered:,} (end offsets after minus before)" if is_known else delivered
         )
         lines = result_lines(
-            self.recorder, self._meter, delivered=None if text is None else str(text)
+            self.recorder,
+            self._meter,
+            requests_per_s=self.schedule.per_second,
+            delivered=None if text is None else str(text),
         )
         if self._signal:
             print("interrupted: these are the figures so far")
@@ -193,8 +196,12 @@ def _broker_cpu(options: argparse.Namespace) -> BrokerCpu | None:
 
 
 def _check_writable(path: Path) -> None:
+    """Raise now, not after the run, if a file cannot be written; a new one is not left behind."""
+    is_new = not path.exists()
     try:
         path.touch()
+        if is_new:
+            path.unlink()
     except OSError as error:
         raise SettingsError(f"--json {path}: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ from broker_lite.load.report import PERCENTILES
 _MB: Final = 1e6
 _GB: Final = 1e9
 _BUSY: Final = 0.9
+_KEPT: Final = 0.99
 _OPEN_LOOP: Final = "open loop: a latency counts from when a request was due, not from when it left"
 _CLOSED_LOOP: Final = "closed loop: latencies are of a saturated system"
 
@@ -34,13 +35,18 @@ def loop_line(*, is_open: bool) -> str:
 
 
 def result_lines(
-    recorder: Recorder, meter: CpuMeter, *, delivered: str | None = None
+    recorder: Recorder,
+    meter: CpuMeter,
+    *,
+    requests_per_s: float | None = None,
+    delivered: str | None = None,
 ) -> Iterator[str]:
     """Yield the lines about a run that has ended.
 
     Args:
         recorder: of the run.
         meter: which was read.
+        requests_per_s: the rate that was to be kept; None for none.
         delivered: what is said beside the accepted records; None for nothing.
     """
     phases = [recorder.measured]
@@ -55,6 +61,9 @@ def result_lines(
     if delivered is not None:
         yield f"accepted {recorder.accepted_records:,} records, {delivered}"
     yield from _errors(recorder)
+    reached = _per_second(recorder.measured.requests, recorder.measured)
+    if requests_per_s is not None and reached < _KEPT * requests_per_s:
+        yield f"the rate was not kept: {reached:,.1f} of {requests_per_s:,.1f} requests/s"
     yield from _cpu(recorder.measured, meter)
 
 
@@ -62,15 +71,16 @@ def _row(label: str, cells: Sequence[str]) -> str:
     return f"{label:<16}" + "".join(f"{cell:>16}" for cell in cells)
 
 
-def _figures(phases: Sequence[Phase]) -> Mapping[str, Sequence[str]]:
-    def per_second(value: int, phase: Phase) -> float:
-        return value / phase.length_s if phase.length_s else 0.0
+def _per_second(value: int, phase: Phase) -> float:
+    return value / phase.length_s if phase.length_s else 0.0
 
+
+def _figures(phases: Sequence[Phase]) -> Mapping[str, Sequence[str]]:
     found = {
         "seconds": [f"{phase.length_s:.1f}" for phase in phases],
-        "requests/s": [f"{per_second(phase.requests, phase):,.1f}" for phase in phases],
-        "records/s": [f"{per_second(phase.records, phase):,.0f}" for phase in phases],
-        "MB/s": [f"{per_second(phase.bytes, phase) / _MB:,.2f}" for phase in phases],
+        "requests/s": [f"{_per_second(phase.requests, phase):,.1f}" for phase in phases],
+        "records/s": [f"{_per_second(phase.records, phase):,.0f}" for phase in phases],
+        "MB/s": [f"{_per_second(phase.bytes, phase) / _MB:,.2f}" for phase in phases],
     }
     latencies = [phase.latencies_ns for phase in phases]
     found["mean ms"] = [f"{each.mean / NS_PER_MS:.2f}" for each in latencies]

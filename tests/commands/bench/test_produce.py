@@ -141,6 +141,15 @@ def test_mistakes_are_one_line(flags: tuple[str, ...], text: str, produce: Comma
     assert text in produce.fails(*flags)
 
 
+def test_a_run_that_does_not_begin_leaves_no_file(produce: CommandLine, tmp_path: Path) -> None:
+    kept, new = tmp_path / "kept.json", tmp_path / "new.json"
+    kept.write_text("of before")
+    for path in (kept, new):
+        produce.fails("--json", str(path), "--bootstrap", "127.0.0.1:1")
+    assert kept.read_text() == "of before"
+    assert not new.exists()
+
+
 def started(*arguments: str) -> subprocess.Popen[str]:
     """A run in a process of its own, which sends already."""
     process = subprocess.Popen(

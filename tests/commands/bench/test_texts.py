@@ -39,7 +39,10 @@ def test_the_table_at_the_end() -> None:
     counts.answered(3 * SECOND - MS, 3 * SECOND - 3 * MS, 100, 2_000_000_000)
     counts.finish(3 * SECOND)
     meter.client_s = 0.5
-    lines = [" ".join(line.split()) for line in result_lines(counts, meter, delivered="delivered")]
+    lines = [
+        " ".join(line.split())
+        for line in result_lines(counts, meter, requests_per_s=1, delivered="delivered")
+    ]
     assert lines[:5] == [
         "warm-up measured",
         "seconds 1.0 1.0",
@@ -70,7 +73,7 @@ def test_what_went_wrong() -> None:
     counts.error("MESSAGE_TOO_LARGE")
     counts.finish(2 * SECOND)
     counts.retries, counts.refused, counts.unanswered, counts.unsent = 1000, 2, 3, 4
-    lines = list(result_lines(counts, meter))
+    lines = list(result_lines(counts, meter, requests_per_s=1000))
     assert lines[0].split() == ["measured"]
     assert lines[lines.index("") + 1 :] == [
         "error MESSAGE_TOO_LARGE: 1",
@@ -79,6 +82,7 @@ def test_what_went_wrong() -> None:
         "requests refused: 2",
         "requests without an answer at the end: 3",
         "requests due and never sent: 4",
+        "the rate was not kept: 0.0 of 1,000.0 requests/s",
         "CPU of the client: 0.97 s",
         "CPU of the broker: not known: it has gone",
         "the client used 97% of one CPU: it may be the limit, not the broker",
