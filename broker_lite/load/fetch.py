@@ -15,7 +15,7 @@ from broker_lite.client.errors import error_name
 from broker_lite.client.topic_partitions import MOVED
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.load.frames import FETCH_VERSION_MAX, frame_head, is_flexible
-from broker_lite.load.lane import RETRY_AFTER_NS, Request
+from broker_lite.load.lane import LOST, RETRY_AFTER_NS, Request
 from broker_lite.load.recorder import Recorder
 from broker_lite.load.schedule import Schedule
 from broker_lite.record.batch import parse_header
@@ -178,29 +178,31 @@ class FetchLane:
                 elif partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     self._work.positions[partition.partition_index] = None
                     self._work.is_stale = True
-        if self._count_errors(errors) or len(errors) == 1:
+        failed = self._count_errors(errors)
+        if failed or len(errors) == 1:
             # nothing was asked if all partitions wait for an offset
             self._not_before_ns = now_ns + RETRY_AFTER_NS
             if not records:
-                self._again(request)
+                self._again(request, error_name(failed or ErrorCode.OFFSET_OUT_OF_RANGE))
                 return
         self._recorder.answered(now_ns, request.due_ns, records, size_bytes)
 
     def on_lost(self, requests: Iterable[Request], now_ns: int) -> None:
         """Ask again, from the same positions."""
         for request in requests:
-            self._again(request)
+            self._again(request, LOST)
 
-    def _again(self, request: Request) -> None:
-        self._recorder.retries += 1
+    def _again(self, request: Request, error: str) -> None:
+        self._recorder.retry(error)
         self._lost.append((request.due_ns, request.number))
 
-    def _count_errors(self, codes: Iterable[int]) -> bool:
+    def _count_errors(self, codes: Iterable[int]) -> int:
+        """Count the errors of an answer; return one of them, or NONE."""
         failed = [code for code in codes if code != ErrorCode.NONE]
         for code in failed:
             self._recorder.error(error_name(code))
             self._work.is_stale |= code in MOVED
-        return bool(failed)
+        return failed[0] if failed else ErrorCode.NONE
 
     def _request(self) -> messages.FetchRequest:
         """Make the next request.

@@ -15,6 +15,10 @@ RETRY_AFTER_NS: Final = 100 * NS_PER_MS
 """How long after an error of a temporary state a request is sent again, as Kafka's clients do."""
 
 
+LOST: Final = "connection lost"
+"""The name of the error that ended a connection with requests on their way."""
+
+
 class Request(NamedTuple):
     """A request that is on its way.
 

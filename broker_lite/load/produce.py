@@ -18,7 +18,7 @@ from broker_lite.client.topic_partitions import MOVED
 from broker_lite.errors import ErrorCode
 from broker_lite.load.content import Batch
 from broker_lite.load.frames import PRODUCE_VERSION_MAX, Around, ProduceFrames, frame_head
-from broker_lite.load.lane import RETRY_AFTER_NS, Request
+from broker_lite.load.lane import LOST, RETRY_AFTER_NS, Request
 from broker_lite.load.recorder import Recorder
 from broker_lite.load.schedule import Schedule
 from broker_lite.wire import DecodeError, messages
@@ -237,15 +237,15 @@ class ProduceLane:
             self._recorder.refused += 1
             return
         self._work.is_stale |= code in MOVED
-        self._again(request, now_ns + RETRY_AFTER_NS)
+        self._again(request, now_ns + RETRY_AFTER_NS, error_name(code))
 
     def on_lost(self, requests: Iterable[Request], now_ns: int) -> None:
         """Send the requests of a connection that ended again, if they would have been answered."""
         for request in requests:
-            self._again(request, now_ns)
+            self._again(request, now_ns, LOST)
 
-    def _again(self, request: Request, at_ns: int) -> None:
-        self._recorder.retries += 1
+    def _again(self, request: Request, at_ns: int, error: str) -> None:
+        self._recorder.retry(error)
         self._work.retry(Retry(at_ns, request.due_ns, request.number))
 
     def _around_of(self, partition: int, records_bytes: int) -> Around:

@@ -64,7 +64,7 @@ class Recorder:
         accepted_records: answered without an error in both phases, and after them.
         errors: counts by name.
         reasons: the last text for a name that has one.
-        retries: requests that were sent again, or will be.
+        retries: how many requests were sent again, or will be, by the name of the error.
         refused: requests that the broker refused for good.
         unanswered: requests that were sent, and open at the end.
         unsent: requests that were due, and had not been sent at the end.
@@ -92,7 +92,8 @@ class Recorder:
         self.accepted_records = 0
         self.errors: dict[str, int] = {}
         self.reasons: dict[str, str] = {}
-        self.retries = self.refused = self.unanswered = self.unsent = 0
+        self.retries: dict[str, int] = {}
+        self.refused = self.unanswered = self.unsent = 0
         self._warmup_ns = int(warmup_s * NS_PER_S)
         self._on_second = on_second
         self._on_measured = on_measured
@@ -138,6 +139,10 @@ class Recorder:
         self._errors += 1
         if reason:
             self.reasons[name] = reason
+
+    def retry(self, name: str) -> None:
+        """Count a request that is sent again, by the error that it met."""
+        self.retries[name] = self.retries.get(name, 0) + 1
 
     def open_for(self, latency_ns: int, count: int = 1) -> None:
         """Count the latency of requests that were not answered before the end."""

@@ -54,7 +54,7 @@ def result_of(
         "delivered_records": delivered_records,
         "errors": dict(recorder.errors),
         "reasons": dict(recorder.reasons),
-        "retries": recorder.retries,
+        "retries": dict(recorder.retries),
         "refused": recorder.refused,
         "unanswered": recorder.unanswered,
         "unsent": recorder.unsent,

@@ -16,7 +16,7 @@ from broker_lite.client import Address, BadAnswer, Connection, NoAnswer, NoConne
 from broker_lite.errors import ClientError
 from broker_lite.load.cluster import Cluster, View
 from broker_lite.load.jobs import Jobs
-from broker_lite.load.lane import Work
+from broker_lite.load.lane import LOST, Work
 from broker_lite.load.link import Link
 from broker_lite.load.recorder import NS_PER_MS, NS_PER_S, Recorder
 from broker_lite.load.schedule import Schedule
@@ -32,7 +32,7 @@ _PAUSE_NS: Final = 50 * NS_PER_MS
 _PAUSE_NS_MAX: Final = NS_PER_S
 _LOOK_EVERY_NS: Final = 100 * NS_PER_MS
 _NAMES: Final[Mapping[type[ClientError], str]] = {
-    NoConnection: "connection lost",
+    NoConnection: LOST,
     NoAnswer: "no answer in time",
     BadAnswer: "unreadable answer",
 }

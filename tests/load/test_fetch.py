@@ -138,7 +138,7 @@ def test_an_error_is_asked_again_after_a_pause() -> None:
     assert work.is_stale
     assert lane.next_due_ns() == SECOND + MS + RETRY_AFTER_NS
     assert lane.take(2 * SECOND, 2).due_ns == request.due_ns
-    assert (counts.errors, counts.retries) == ({"NOT_LEADER_OR_FOLLOWER": 1}, 1)
+    assert (counts.errors, counts.retries) == ({"NOT_LEADER_OR_FOLLOWER": 1},) * 2
 
 
 def test_an_answer_with_an_error_and_with_records_counts() -> None:
@@ -147,7 +147,7 @@ def test_an_answer_with_an_error_and_with_records_counts() -> None:
     (lane,) = lanes_of(work, [[0, 1]])
     refusal = partition(1, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
     lane.on_answer(lane.take(SECOND, 1), answer(partition(0, batch(0, 2)), refusal), SECOND)
-    assert (counts.accepted_records, counts.retries) == (2, 0)
+    assert (counts.accepted_records, counts.retries) == (2, {})
 
 
 def test_an_error_of_the_whole_answer() -> None:
@@ -155,7 +155,7 @@ def test_an_error_of_the_whole_answer() -> None:
     work = work_of(counts, {0: 0})
     (lane,) = lanes_of(work, [[0]])
     lane.on_answer(lane.take(SECOND, 1), answer(error_code=ErrorCode.INVALID_REQUEST), SECOND)
-    assert (counts.errors, counts.retries) == ({"INVALID_REQUEST": 1}, 1)
+    assert (counts.errors, counts.retries) == ({"INVALID_REQUEST": 1},) * 2
 
 
 def test_an_offset_that_is_gone_is_asked_for() -> None:
@@ -171,6 +171,20 @@ def test_an_offset_that_is_gone_is_asked_for() -> None:
     work.set_starts({0: 40})
     assert work.missing() == []
     assert sorted(asked(lane.take(SECOND, 4))) == [(0, 40), (1, 5)]
+
+
+def test_all_offsets_are_gone() -> None:
+    counts = recorder()
+    work = work_of(counts, {0: 0})
+    (lane,) = lanes_of(work, [[0]])
+    refusal = partition(0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    lane.on_answer(lane.take(SECOND, 1), answer(refusal), SECOND)
+    request = lane.take(2 * SECOND, 2)
+    assert asked(request) == []
+    lane.on_answer(request, answer(), 2 * SECOND)
+    assert lane.next_due_ns() == 2 * SECOND + RETRY_AFTER_NS
+    assert counts.retries == {"OFFSET_OUT_OF_RANGE": 2}
+    assert counts.errors == {"OFFSET_OUT_OF_RANGE": 1}
 
 
 def test_a_lost_request_keeps_its_time() -> None:

@@ -94,8 +94,9 @@ def _errors(recorder: Recorder) -> Iterator[str]:
     for name, count in sorted(recorder.errors.items()):
         reason = recorder.reasons.get(name)
         yield f"error {name}: {count:,}" + (f", the last one: {reason}" if reason else "")
+    for name, count in sorted(recorder.retries.items()):
+        yield f"requests sent again after {name}: {count:,}"
     for what, count in (
-        ("sent again", recorder.retries),
         ("refused", recorder.refused),
         ("without an answer at the end", recorder.unanswered),
         ("due and never sent", recorder.unsent),

@@ -72,13 +72,14 @@ def test_what_went_wrong() -> None:
     counts.error("no connection", "refused")
     counts.error("MESSAGE_TOO_LARGE")
     counts.finish(2 * SECOND)
-    counts.retries, counts.refused, counts.unanswered, counts.unsent = 1000, 2, 3, 4
+    counts.retries = {"connection lost": 1000}
+    counts.refused, counts.unanswered, counts.unsent = 2, 3, 4
     lines = list(result_lines(counts, meter, requests_per_s=1000))
     assert lines[0].split() == ["measured"]
     assert lines[lines.index("") + 1 :] == [
         "error MESSAGE_TOO_LARGE: 1",
         "error no connection: 1, the last one: refused",
-        "requests sent again: 1,000",
+        "requests sent again after connection lost: 1,000",
         "requests refused: 2",
         "requests without an answer at the end: 3",
         "requests due and never sent: 4",
