@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import HandlerContext, RefusedPartition, RefusedPartitions, Request
 from broker_lite.handler.large import in_turns
+from broker_lite.log.read import seen_offsets
 from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
@@ -149,14 +150,15 @@ async def tell_fetch(
             partition = answer.partition
             name = _topic_name(context, partition.topic)
             log = context.cluster.log(name, partition.index)
+            seen = seen_offsets(log)
             why = Why(
                 "F-05",
                 "offset {fetch_offset} where the partition has {log_start_offset} to"
                 " {log_end_offset}",
                 {
                     "fetch_offset": partition.fetch_offset,
-                    "log_start_offset": log.log_start_offset,
-                    "log_end_offset": log.log_end_offset,
+                    "log_start_offset": seen.log_start_offset,
+                    "log_end_offset": seen.log_end_offset,
                 },
             )
             _tell_partition(context, request, code, why, name, partition.index)

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
+from broker_lite.log.canned.endless import LOG_START
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
@@ -43,6 +44,28 @@ class LogRead(NamedTuple):
     aborted_transactions: list[AbortedTransaction] | None
 
 
+class SeenOffsets(NamedTuple):
+    """The offsets of a partition as clients see them: those of a synthetic topic are not stored."""
+
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+    last_stable_offset: int
+
+
+def seen_offsets(log: Log) -> SeenOffsets:
+    """Return the offsets of a partition as clients see them.
+
+    See: F-16.
+    """
+    if log.visibility.synthetic is not None:
+        end_offset = log.visibility.synthetic.end_offset
+        return SeenOffsets(LOG_START, end_offset, end_offset, end_offset)
+    return SeenOffsets(
+        log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_stable_offset
+    )
+
+
 def read_log(
     log: Log,
     offset: int,
@@ -52,7 +75,7 @@ def read_log(
     min_one_batch: bool = True,
     replica_end: int = WHOLE_LOG,
 ) -> LogRead:
-    """Find the bytes that a fetch from an offset gets.
+    """Find the stored bytes that a fetch from an offset gets.
 
     Args:
         log: to read.

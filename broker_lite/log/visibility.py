@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from broker_lite.errors import KafkaStorageError
+from broker_lite.log.canned.endless import EndlessRecords
 from broker_lite.log.flusher import Flusher
 from broker_lite.log.parts import LogParts
 from broker_lite.log.replicas import Replicas
@@ -57,6 +58,7 @@ class Visibility:
             except those that are held back.
         replicas: the replicas of other brokers while one of them is behind, or too few of them
             are in sync; else None.
+        synthetic: what readers see instead of the log, while its topic is synthetic; else None.
         commits: shared with the other logs of the data directory.
     """
 
@@ -74,6 +76,7 @@ class Visibility:
         "high_watermark",
         "partition",
         "replicas",
+        "synthetic",
         "topic",
     )
 
@@ -89,6 +92,7 @@ class Visibility:
         self.flusher = flusher
         self.commits = Commits()
         self.replicas: Replicas | None = None
+        self.synthetic: EndlessRecords | None = None
         self.end_offset = self.high_watermark = parts.log_end_offset
         # Nothing below has to be flushed before it is shown.
         self._flushed_to = parts.log_end_offset

@@ -40,6 +40,7 @@ from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
 from broker_lite.server.upkeep.leaders import keep_leaders
 from broker_lite.server.upkeep.maintenance import check_retention, maintain
+from broker_lite.server.upkeep.run_making import RunMaking
 from broker_lite.server.upkeep.timers import run_timers
 from broker_lite.settings import Settings
 
@@ -194,7 +195,7 @@ async def _live(
         if not await _fill(site, cluster, clock, before):
             order = await _next_order(site, clock, cluster)
             return order
-        async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
+        async with _threads(cluster), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
             group.start_soon(keep_leaders, cluster, clock)
@@ -225,6 +226,13 @@ async def _live(
         else:
             cluster.close(sync=site.durable)
     return order
+
+
+@asynccontextmanager
+async def _threads(cluster: Cluster) -> AsyncIterator[None]:
+    """Have logs flushed, and the runs of synthetic topics made, beside the event loop."""
+    async with GroupCommit(cluster.logs.commits), RunMaking(cluster.canned_runs):
+        yield
 
 
 async def _fill(site: _Site, cluster: Cluster, clock: Clock, before: LastOrder | None) -> bool:

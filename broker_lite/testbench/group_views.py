@@ -12,6 +12,7 @@ from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assignment
 from broker_lite.coordinator.registry import Group
 from broker_lite.errors import BrokerError, NotCoordinator
+from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
 from broker_lite.testbench.coordinated import check_coordinated
 from broker_lite.wire import DecodeError
@@ -225,11 +226,12 @@ def _offsets(
         except BrokerError:
             continue  # the topic was deleted, or its log cannot be read
         offset = None if known is None else known.get(topic, index)
-        begin = log.log_start_offset if offset is None else offset.offset
+        seen = seen_offsets(log)
+        begin = seen.log_start_offset if offset is None else offset.offset
         found.setdefault(topic, {})[str(index)] = OffsetView(
             committed=None if offset is None else offset.offset,
-            end=log.high_watermark,
-            lag=max(log.high_watermark - begin, 0),
+            end=seen.high_watermark,
+            lag=max(seen.high_watermark - begin, 0),
             metadata="" if offset is None else offset.metadata,
         )
     return found

@@ -37,6 +37,7 @@ from broker_lite.control.users.credential_rules import Credentials
 from broker_lite.control.users.delegation_tokens import DelegationTokens
 from broker_lite.control.users.quota_rules import Entity
 from broker_lite.errors import UnknownTopicOrPartition
+from broker_lite.log.canned.runs import CannedRuns
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
 from broker_lite.log.validate.validated import ValidationConfig
@@ -168,6 +169,11 @@ class ClusterView:
     def supported_features_of(self, node_id: int) -> Supported:
         """Return the features and levels that a broker of this process supports."""
         return supported_features(self._releases[node_id - self.node_id])
+
+    @property
+    def canned_runs(self) -> CannedRuns:
+        """What synthetic topics consist of."""
+        return self._logs.runs
 
     def log(self, topic_name: str, partition: int) -> Log:
         """Return the log of a partition.

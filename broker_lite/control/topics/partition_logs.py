@@ -11,6 +11,8 @@ from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition, cause_of
+from broker_lite.log.canned.endless import EndlessRecords
+from broker_lite.log.canned.runs import CannedRuns
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
@@ -21,12 +23,14 @@ _log = logging.getLogger("broker_lite.control")
 class PartitionLogs:
     """Finds logs by topic and partition; `configs` is replaced when the broker's settings change.
 
-    `loaded` has the logs in use: the hot path is one look-up in it.
+    `loaded` has the logs in use: the hot path is one look-up in it. `runs` has what the logs of
+    synthetic topics consist of.
     """
 
     def __init__(self, image: MetadataImage, manager: LogManager, configs: TopicConfigs) -> None:
         self.configs = configs
         self.loaded: dict[tuple[str, int], Log] = {}
+        self.runs = CannedRuns()
         self.when_loaded: Callable[[Log], None] | None = None
         self._image = image
         self._manager = manager
@@ -105,11 +109,19 @@ class PartitionLogs:
             log.visibility.wake()
 
     def _follow(self, log: Log, topic: Topic) -> None:
-        """Note in a log what each request asks for: who leads, and whether enough replicas do."""
+        """Note in a log what each request asks for: who leads, and what the topic's settings say.
+
+        The settings say whether enough replicas are in sync, and whether the topic is synthetic. If
+        the latter changes, whoever waits for records looks again.
+        """
         partition = topic.partitions[log.partition]
         log.leader_id = partition.leader
         min_isr = min(self.configs.of(topic).min_insync_replicas, len(partition.replicas))
         log.lacks_replicas = len(partition.isr) < min_isr
+        plan, current = self.configs.endless_plan(topic), log.visibility.synthetic
+        if plan != (None if current is None else current.plan):
+            log.visibility.synthetic = None if plan is None else EndlessRecords(plan, self.runs)
+            log.visibility.wake()
 
     def truncate(self, topic_name: str, partition: int, offset: int) -> int:
         """Cut the end of a log; who waits at it is woken, and finds the log loaded anew.

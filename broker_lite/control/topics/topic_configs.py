@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.control.metadata.topic import Topic
+from broker_lite.log.canned.endless import EndlessPlan
 from broker_lite.log.config import LogConfig
 from broker_lite.log.validate.validated import ValidationConfig
+from broker_lite.record.canned import CannedShape
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.settings import Settings, TopicConfig, topic_config
 
 _CODECS: Final[Mapping[str, int | None]] = {
@@ -90,6 +93,28 @@ class TopicConfigs:
             is_append_time=config.is_log_append_time,
             producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
         )
+
+    def endless_plan(self, topic: Topic) -> EndlessPlan | None:
+        """Return what a synthetic topic consists of; None for a stored one.
+
+        See: F-16.
+        """
+        config = self.of(topic)
+        if config.broker_lite_load_mode != "synthetic" or topic.is_internal:
+            return None
+        batch_records, end_offset = (
+            config.broker_lite_load_batch_records,
+            config.broker_lite_load_end,
+        )
+        shape = CannedShape(
+            batch_records,
+            config.broker_lite_load_record_bytes,
+            config.broker_lite_load_keys,
+            Codec[config.broker_lite_load_compression.upper()],
+            config.broker_lite_load_random,
+            end_offset % batch_records,
+        )
+        return EndlessPlan(shape, end_offset)
 
     def forget(self, topic_name: str) -> None:
         """Drop the cached settings of a topic that was deleted or changed."""

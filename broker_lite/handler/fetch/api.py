@@ -15,7 +15,7 @@ memory to messages of magic 0 (v0-1) or 1 (v2-3), and versions below 10 do not g
 
 Not done: followers, because a partition's only replica is on this broker, and a follower is
 answered that it is not a replica (F-02); message.downconversion.enable, a topic setting that Kafka
-4 no longer has: records are always converted for clients that need it.
+4 no longer has: stored records are always converted for clients that need it, synthetic ones never.
 """
 
 from typing import TYPE_CHECKING, Final, cast
@@ -361,17 +361,20 @@ async def _answer(
         else ()
     )
     if len(answers) > PARTITIONS_AT_A_TIME:
-        many = await encode_many(
+        parts = await encode_many(
             terms.version, answers, session_id=session_id, node_endpoints=node_endpoints
         )
         await let_go(answers)
-        return cast(Parts, many)
-    return cast(
-        Parts,
-        encode_fetch_response(
+    else:
+        parts = encode_fetch_response(
             terms.version, answers, session_id=session_id, node_endpoints=node_endpoints
-        ),
-    )
+        )
+    if context.cluster.canned_runs.is_used:
+        # Imported here, because few topics are synthetic.
+        from broker_lite.handler.fetch.synthetic import expanded
+
+        return expanded(parts)
+    return cast(Parts, parts)
 
 
 def _endpoints(context: HandlerContext, answers: list[PartitionRead]) -> list[NodeEndpoint]:

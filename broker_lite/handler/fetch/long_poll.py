@@ -113,6 +113,11 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
     try:
         log = find_log(cluster, partition)
         check_epoch_and_leader(cluster, terms, partition, log)
+        if log.visibility.synthetic is not None:
+            partition.watch(log)
+            wake = log.visibility.wake
+            available_bytes = log.visibility.synthetic.available_bytes(partition.fetch_offset, wake)
+            return min(available_bytes, partition.max_bytes)
         if (
             partition.last_fetched_epoch >= 0
             and diverging_epoch(log, partition, terms.node_id) is not None

@@ -18,6 +18,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.fetch.read import PartitionRead
+from broker_lite.log.canned.run import CannedSlice
 from broker_lite.log.converted_slices import convert_slice
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.record.codecs.compression import Codec
@@ -60,6 +61,8 @@ async def _convert(cluster: "Cluster", version: int, answer: PartitionRead, stop
         _refuse(answer, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         return
     records = answer.records
+    if isinstance(records, CannedSlice):
+        _refuse_synthetic(answer, version, records.run.shape.codec)
     if version >= MAGIC_2_FROM or not isinstance(records, FileSlice):
         return
     work = partial(
@@ -76,6 +79,14 @@ async def _convert(cluster: "Cluster", version: int, answer: PartitionRead, stop
         _refuse(answer, outcome)
     else:
         answer.records = outcome
+
+
+def _refuse_synthetic(answer: PartitionRead, version: int, codec: Codec) -> None:
+    """Refuse synthetic records that the client cannot read: they are never converted."""
+    if version < MAGIC_2_FROM:
+        _refuse(answer, ErrorCode.UNSUPPORTED_VERSION)
+    elif codec is Codec.ZSTD:
+        _refuse(answer, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
 
 def _converted(

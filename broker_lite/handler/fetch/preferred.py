@@ -7,6 +7,7 @@ from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.fetch.read import PartitionRead
 from broker_lite.log.log import Log
+from broker_lite.log.read import seen_offsets
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -38,13 +39,14 @@ def redirect_to(cluster: "Cluster", rack: str) -> Redirect:
         node_id = preferred_replica(cluster, log, rack, partition.fetch_offset)
         if node_id is None:
             return None
+        start_offset, _, high_watermark, stable_offset = seen_offsets(log)
         return PartitionRead(
             partition,
             log,
             0,
-            log.high_watermark,
-            log.last_stable_offset,
-            log.log_start_offset,
+            high_watermark,
+            stable_offset,
+            start_offset,
             preferred_replica=node_id,
         )
 
@@ -64,15 +66,17 @@ def preferred_replica(cluster: "Cluster", log: Log, rack: str, fetch_offset: int
     topic = cluster.topics.get(log.topic)
     if topic is None or (leader is not None and leader.rack == rack and not leader.is_fenced):
         return None
-    if fetch_offset < log.log_start_offset:
+    seen = seen_offsets(log)
+    if fetch_offset < seen.log_start_offset:
         return None
-    lagging = log.visibility.replicas
+    is_stored = log.visibility.synthetic is None
+    lagging = log.visibility.replicas if is_stored else None
     found: list[tuple[int, float, int]] = []
     for node_id in topic.partitions[log.partition].isr:
         broker = brokers.get(node_id)
         if node_id == log.leader_id or broker is None or broker.rack != rack or broker.is_fenced:
             continue
-        end_offset, caught_up_ms = log.log_end_offset, _NOW
+        end_offset, caught_up_ms = seen.log_end_offset, _NOW
         if lagging is not None and node_id in lagging.behind:
             end_offset = lagging.end_of(node_id)
             since_ms = lagging.behind_since_ms(node_id)

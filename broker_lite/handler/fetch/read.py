@@ -19,6 +19,7 @@ from broker_lite.handler.fetch.readable import (
     refuse_follower,
     replica_end,
 )
+from broker_lite.log.canned.run import CannedSlice
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
 from broker_lite.log.read import WHOLE_LOG, read_log
@@ -79,7 +80,7 @@ class PartitionRead(FetchedPartition):
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
         aborted_transactions: Sequence[AbortedTransaction] | None = None,
-        records: FileSlice | None = None,
+        records: FileSlice | CannedSlice | None = None,
         *,
         is_drained: bool = False,
         diverging_epoch: tuple[int, int] | None = None,
@@ -287,6 +288,11 @@ def _read(
         elsewhere = terms.redirect(log, partition)
         if elsewhere is not None:
             return elsewhere
+    if log.visibility.synthetic is not None:
+        # Imported here, because few topics are synthetic.
+        from broker_lite.handler.fetch.synthetic import read_endless
+
+        return read_endless(log, log.visibility.synthetic, terms, partition, left_bytes, is_first)
     if partition.last_fetched_epoch >= 0:
         diverging = diverging_epoch(log, partition, terms.node_id)
         if diverging is not None:

@@ -58,6 +58,8 @@ def limit_offset(log: Log, isolation_level: int) -> int:
 
     Rule: F-02.
     """
+    if log.visibility.synthetic is not None:
+        return log.visibility.synthetic.end_offset
     return log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
 
 

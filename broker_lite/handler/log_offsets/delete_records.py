@@ -14,6 +14,7 @@ from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.leadership import check_leader
+from broker_lite.log.canned.endless import SyntheticTopic
 from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
@@ -73,6 +74,8 @@ def _delete(
             raise InvalidTopic
         log = context.cluster.log(name, wanted.partition_index)
         check_leader(context.cluster, context.node_id, log)
+        if log.visibility.synthetic is not None:
+            raise SyntheticTopic
         answer.low_watermark = log.delete_records_before(wanted.offset)
     except BrokerError as error:
         answer.error_code = error.code

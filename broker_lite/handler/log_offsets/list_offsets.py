@@ -27,6 +27,7 @@ from broker_lite.handler.log_offsets.denied import list_many_allowed, set_denied
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, Searched, search_heavy
 from broker_lite.handler.log_offsets.list_offsets_many import list_many
 from broker_lite.log import timestamps
+from broker_lite.log.canned.endless import LOG_START, EndlessRecords
 from broker_lite.log.log import Log
 from broker_lite.log.timestamps import HeavyBatch
 from broker_lite.wire.list_offsets import (
@@ -225,9 +226,25 @@ def find_offset(
 
     Rule: F-71, F-72, F-75.
     """
+    if log.visibility.synthetic is not None:
+        return _of_synthetic(log, log.visibility.synthetic, timestamp)
     if timestamp >= 0 or timestamp == MAX_TIMESTAMP:
         return _by_timestamp(log, timestamp, isolation_level, searched)
     return _SPECIAL[timestamp](log, isolation_level)
+
+
+def _of_synthetic(log: Log, records: EndlessRecords, timestamp: int) -> _Found:
+    """See: F-16, F-71, F-72."""
+    epoch = log.leader_epoch
+    if timestamp == LATEST:
+        return _Found(-1, records.end_offset, epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return _Found(-1, LOG_START, epoch)
+    if timestamp == MAX_TIMESTAMP:
+        found = records.max_timestamp_offset()
+    else:
+        found = records.offset_for_timestamp(timestamp) if timestamp >= 0 else None
+    return _NOTHING if found is None else _Found(*found, epoch)
 
 
 def _limit(log: Log, isolation_level: int | None) -> int:
@@ -307,6 +324,10 @@ def _old_style(
     """
     if wanted.timestamp < EARLIEST:
         raise UnsupportedVersion
+    if log.visibility.synthetic is not None:
+        # as of one segment that is older than any timestamp
+        ends = [log.visibility.synthetic.end_offset] if wanted.timestamp == LATEST else []
+        return [*ends, LOG_START][: wanted.offsets_max]
     now_ms = context.clock.now_ms()
     offsets = timestamps.offsets_before(log, wanted.timestamp, wanted.offsets_max, now_ms)
     high_watermark = log.high_watermark

@@ -86,8 +86,11 @@ def _answer(
     try:
         log = context.cluster.log(topic, wanted.partition)
         check_leader(context.cluster, context.node_id, log, wanted.current_leader_epoch)
-        answer.leader_epoch, answer.end_offset = log.epochs.end_offset_for(
-            wanted.leader_epoch, log.log_end_offset
+        asked_epoch = wanted.leader_epoch
+        answer.leader_epoch, answer.end_offset = (
+            log.epochs.end_offset_for(asked_epoch, log.log_end_offset)
+            if log.visibility.synthetic is None
+            else log.visibility.synthetic.end_offset_for(asked_epoch, log.leader_epoch)
         )
     except BrokerError as error:
         answer.error_code = error.code

@@ -23,6 +23,7 @@ from broker_lite.errors import (
 )
 from broker_lite.handler.context import CloseConnection, HandlerContext
 from broker_lite.handler.refusals import why_of
+from broker_lite.log.canned.endless import SyntheticTopic
 from broker_lite.log.validate.old_messages import validate_old_records
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.validate.validated import (
@@ -147,6 +148,7 @@ def _led_log(context: HandlerContext, name: str, index: int, needs_all: bool) ->
 
     Raises:
         NotLeaderOrFollower: another one does.
+        SyntheticTopic: its records are not stored.
         NotEnoughReplicas: needs_all, and too few replicas are in sync.
         UnknownTopicOrPartition, KafkaStorageError: see Cluster.log.
 
@@ -155,6 +157,8 @@ def _led_log(context: HandlerContext, name: str, index: int, needs_all: bool) ->
     log = context.cluster.log(name, index)
     if log.leader_id != context.node_id:
         raise NotLeaderOrFollower
+    if log.visibility.synthetic is not None:
+        raise SyntheticTopic
     if needs_all and log.lacks_replicas:
         raise NotEnoughReplicas
     return log

@@ -10,6 +10,13 @@ from dataclasses import dataclass
 class TopicAttributes:
     """The fields of TopicConfig."""
 
+    broker_lite_load_batch_records: int
+    broker_lite_load_compression: str
+    broker_lite_load_end: int
+    broker_lite_load_keys: int
+    broker_lite_load_mode: str
+    broker_lite_load_random: float
+    broker_lite_load_record_bytes: int
     cleanup_policy: tuple[str, ...]
     compression_gzip_level: int
     compression_lz4_level: int

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from broker_lite.errors import InvalidConfig
+from broker_lite.settings.configs.load_bounds import check_load
 from broker_lite.settings.configs.topic_attributes import TopicAttributes
 from broker_lite.settings.declared.declarations import SETTINGS, TOPIC_SETTINGS, find_broker_setting
 from broker_lite.settings.setting import ConfigType, InvalidValue, Setting
@@ -121,3 +122,4 @@ def validate_topic_configs(settings: Settings, overrides: Mapping[str, str]) -> 
             "Tiered Storage functionality is disabled in the broker. "
             "Topic cannot be configured with remote log storage."
         )
+    check_load(config)

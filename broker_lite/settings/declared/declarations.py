@@ -8,6 +8,7 @@ from broker_lite.settings.declared.cluster_settings import CLUSTER_SETTINGS
 from broker_lite.settings.declared.coordinator_settings import COORDINATOR_SETTINGS
 from broker_lite.settings.declared.ignored_settings import IGNORED_SETTINGS
 from broker_lite.settings.declared.inert_settings import INERT_SETTINGS
+from broker_lite.settings.declared.load_settings import LOAD_SETTINGS
 from broker_lite.settings.declared.log_settings import LOG_SETTINGS
 from broker_lite.settings.declared.network_settings import NETWORK_SETTINGS
 from broker_lite.settings.declared.one_word_settings import ONE_WORD_SETTINGS
@@ -39,6 +40,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             QUOTA_SETTINGS,
             ONE_WORD_SETTINGS,
             _TOPIC,
+            LOAD_SETTINGS,
             INERT_SETTINGS,
             IGNORED_SETTINGS,
         )

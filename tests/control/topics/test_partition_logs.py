@@ -38,3 +38,33 @@ def test_deletion_of_partitions_that_were_never_made(open_cluster: OpenCluster) 
     topics = cluster.create_topics([cluster.plan_topic(NewTopic("t", 2, 1))])
     cluster.delete_topics(topics)
     assert cluster.topics == {}
+
+
+def test_f16_a_change_of_the_mode_wakes_who_waits_and_no_other_change_does(
+    open_cluster: OpenCluster,
+) -> None:
+    cluster = open_cluster()
+    cluster.create_topic("t")
+    woken: list[str] = []
+    visibility = cluster.log("t", 0).visibility
+    visibility.add_waiter(lambda: woken.append("t"))
+    cluster.alter_configs([(2, "t", {"retention.ms": "1000"})])
+    assert (woken, visibility.synthetic) == ([], None)
+    cluster.alter_configs([(2, "t", {"broker.lite.load.mode": "synthetic"})])
+    synthetic = visibility.synthetic
+    assert synthetic is not None
+    cluster.alter_configs([(2, "t", {"retention.ms": "2000"})])
+    assert visibility.synthetic is synthetic
+    assert woken == ["t"]
+    cluster.alter_configs([(2, "t", {"broker.lite.load.mode": None})])
+    assert (woken, visibility.synthetic) == (["t", "t"], None)
+
+
+def test_f16_the_mode_is_there_after_a_restart(open_cluster: OpenCluster) -> None:
+    cluster = open_cluster()
+    cluster.create_topic("t")
+    cluster.alter_configs([(2, "t", {"broker.lite.load.mode": "synthetic"})])
+    cluster.close(sync=False)
+    found = open_cluster().log("t", 0).visibility.synthetic
+    assert found is not None
+    assert found.end_offset == 1 << 62

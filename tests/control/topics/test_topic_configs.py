@@ -3,15 +3,18 @@
 Also tests: broker_lite.log.config.
 """
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
+from broker_lite.log.canned.endless import EndlessPlan
 from broker_lite.log.config import LogConfig
 from broker_lite.log.validate.validated import ValidationConfig
+from broker_lite.record.canned import CannedShape
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.settings import Given, Settings
 
 
@@ -120,3 +123,25 @@ def test_each_field_follows_from_a_setting() -> None:
 def unchanged(one: Any, other: Any) -> set[str]:
     names = (field.name for field in fields(one))
     return {name for name in names if getattr(one, name) == getattr(other, name)}
+
+
+def test_f16_what_a_synthetic_topic_consists_of() -> None:
+    configs = TopicConfigs(Settings())
+    assert configs.endless_plan(topic(broker_lite_load_keys="5")) is None
+    plan = configs.endless_plan(
+        topic(
+            broker_lite_load_mode="synthetic",
+            broker_lite_load_batch_records="300",
+            broker_lite_load_record_bytes="20",
+            broker_lite_load_keys="5",
+            broker_lite_load_compression="lz4",
+            broker_lite_load_random="0.5",
+            broker_lite_load_end="1000",
+        )
+    )
+    assert plan == EndlessPlan(CannedShape(300, 20, 5, Codec.LZ4, 0.5, 100), 1000)
+
+
+def test_f16_kafkas_own_topics_are_always_stored() -> None:
+    internal = replace(topic(broker_lite_load_mode="synthetic"), is_internal=True)
+    assert TopicConfigs(Settings()).endless_plan(internal) is None

@@ -143,3 +143,15 @@ def test_without_a_selector_consumers_read_from_the_leader(tmp_path: Path) -> No
     place_topic(handlers.cluster, TOPIC, [1, 2, 3, 4])
     assert fetch(handlers, "r2").preferred_read_replica == ABSENT
     handlers.cluster.close(sync=False)
+
+
+def test_f16_of_a_synthetic_topic_each_replica_has_all(handlers: Handlers) -> None:
+    replicas = Replicas([2, 3, 4], 3, lambda: 0, lambda: None)
+    replicas.fall_behind(2, Lag(is_frozen=True), 1)
+    handlers.log(topic=TOPIC).visibility.replicas = replicas
+    assert fetch(handlers, "r2", offset=2).preferred_read_replica == ABSENT
+    synthetic = {"broker.lite.load.mode": "synthetic", "broker.lite.load.end": "5000"}
+    handlers.cluster.alter_configs([(2, TOPIC, synthetic)])
+    answer = fetch(handlers, "r2", offset=4000)
+    offsets = (answer.high_watermark, answer.last_stable_offset, answer.log_start_offset)
+    assert (answer.preferred_read_replica, offsets) == (2, (5000, 5000, 0))

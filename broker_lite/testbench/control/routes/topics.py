@@ -10,6 +10,7 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.handler.large import in_slices
 from broker_lite.handler.topics.create_topics import make_logs
 from broker_lite.log.files.checkpoints import format_uuid
+from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
@@ -186,9 +187,10 @@ async def wait_for_topic(call: Call) -> TopicView:
                 log = life.cluster.log(name, index)
             except KafkaStorageError:
                 return False
-            if log.high_watermark < wanted.end_offset:
+            seen = seen_offsets(log)
+            if seen.high_watermark < wanted.end_offset:
                 return False
-            records += log.high_watermark - log.log_start_offset
+            records += seen.high_watermark - seen.log_start_offset
             await turns.next()
         return records >= wanted.records
 
@@ -245,13 +247,14 @@ def _offsets_of(life: Life, topic: Topic, index: int) -> PartitionOffsets:
             size_bytes=-1,
             error=str(error),
         )
+    seen = seen_offsets(log)
     return PartitionOffsets(
         partition=index,
         leader=leader,
-        start=log.log_start_offset,
-        end=log.log_end_offset,
-        high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset,
+        start=seen.log_start_offset,
+        end=seen.log_end_offset,
+        high_watermark=seen.high_watermark,
+        last_stable_offset=seen.last_stable_offset,
         size_bytes=log.segments.size_bytes,
     )
 

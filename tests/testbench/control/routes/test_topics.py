@@ -48,6 +48,15 @@ def test_a_topic_is_told_as_it_is(broker: Broker) -> None:
     assert (found["partitions"], found["replication_factor"], found["internal"]) == (2, 1, False)
 
 
+def test_f16_a_synthetic_topic_is_told_as_its_clients_see_it(broker: Broker) -> None:
+    configs = {"broker.lite.load.mode": "synthetic", "broker.lite.load.end": "5000"}
+    asked(broker, "POST", "/v1/topics", {"name": "t", "configs": configs})
+    ends = {"start": 0, "end": 5000, "high_watermark": 5000, "last_stable_offset": 5000}
+    found = asked(broker, "GET", "/v1/topics/t")
+    assert found["offsets"] == [{"partition": 0, "leader": 1, **ends, "size_bytes": 0}]
+    assert asked(broker, "POST", "/v1/topics/t/wait", {"records": 5000})["offsets"]
+
+
 def test_topics_are_listed_in_pages(broker: Broker) -> None:
     for name in ("c", "a", "b"):
         broker.create_topic(name)
