@@ -31,6 +31,7 @@ WORDS = {
     "ssl.client.auth": "required",
     "sasl.oauthbearer.assertion.algorithm": "ES256",
     "sasl.oauthbearer.assertion.claim.jti.include": "true",
+    "broker.lite.kernel.tls": "true",
     "ssl.allow.dn.changes": "true",
     "ssl.allow.san.changes": "true",
 }
