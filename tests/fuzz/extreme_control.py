@@ -69,17 +69,17 @@ def run(_seed: int, size_mb: int, folder: Path) -> Findings:
     def worst_ms(tries: Sequence[Stalls]) -> float:
         return max(min(stalls) for stalls in zip(*(each.values() for each in tries), strict=True))
 
-    tries = until_calm(lambda number: _send_all(size_mb, folder / str(number)), worst_ms)
+    tries = until_calm(lambda number: _send_all(size_mb, folder / f"data-{number}"), worst_ms)
     least = {label: min(each[label] for each in tries) for label in tries[0]}
     faults = [f"{label}: {ms:.0f} ms each time" for label, ms in least.items() if ms > STALL_MS_MAX]
     return Findings(len(least), worst_ms(tries), faults)
 
 
-def _send_all(size_mb: int, folder: Path) -> Stalls:
+def _send_all(size_mb: int, data: Path) -> Stalls:
     stalls: Stalls = {}
     arguments = ("--topic", "t:2", "--control", "127.0.0.1:0")
     with (
-        BrokerProcess(folder / "data", arguments=arguments) as broker,
+        BrokerProcess(data, arguments=arguments) as broker,
         StallWatch(broker.port, broker.pid) as watch,
     ):
         client = ControlClient(broker.control_url)

@@ -67,15 +67,19 @@ def describe_topic(
     Args:
         settings: the broker's settings, including dynamic ones.
         overrides: the settings of the topic itself.
-        names: the requested settings; None or empty for all. Unknown names are left out.
+        names: the requested settings; None or empty for all, but those that Kafka does not have
+            only if the topic has them. Unknown names are left out.
 
     Rule: P-121, P-122 (ConfigHelper.createTopicConfigEntry).
     See: P-120.
     """
+    asked = frozenset(names or ())
+    wanted = (TOPIC_SETTINGS[name] for name in _wanted(TOPIC_SETTINGS, asked))
     return [
-        _topic_entry(settings, TOPIC_SETTINGS[name], overrides.get(name))
-        for name in _wanted(TOPIC_SETTINGS, names)
-        if not TOPIC_SETTINGS[name].internal or name in overrides
+        _topic_entry(settings, setting, overrides.get(setting.name))
+        for setting in wanted
+        if setting.name in overrides
+        or not (setting.internal or (setting.own and setting.name not in asked))
     ]
 
 

@@ -18,7 +18,6 @@ LAYERS = SCENARIOS["layers"]
 # Kafka forgets its file's value of these after any dynamic change, and shows the default
 # beside the file's synonym
 KAFKA_FORGETS = {"log.flush.scheduler.interval.ms", "log.roll.hours"}
-OWN = {name for name, setting in TOPIC_SETTINGS.items() if setting.own}
 
 
 def _settings(scenario: dict[str, Any]) -> Settings:
@@ -40,20 +39,15 @@ def _plain(entries: list[ConfigEntry]) -> dict[str, Any]:
     }
 
 
-def _topic(settings: Settings, overrides: dict[str, str]) -> dict[str, Any]:
-    """What is told of a topic, without the settings that Kafka does not have."""
-    found = _plain(describe_topic(settings, overrides))
-    return {name: told for name, told in found.items() if name not in OWN}
-
-
 @pytest.mark.parametrize("name", list(SCENARIOS))
 def test_topic_as_in_kafka(name: str) -> None:
     scenario = SCENARIOS[name]
-    assert _topic(_settings(scenario), scenario["overrides"]) == scenario["topic"]
+    found = describe_topic(_settings(scenario), scenario["overrides"])
+    assert _plain(found) == scenario["topic"]
 
 
 def test_topic_without_overrides_as_in_kafka() -> None:
-    assert _topic(_settings(LAYERS), {}) == LAYERS["plain topic"]
+    assert _plain(describe_topic(_settings(LAYERS), {})) == LAYERS["plain topic"]
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
@@ -77,8 +71,9 @@ def test_cluster_default_as_in_kafka() -> None:
 def test_keys_asked_for() -> None:
     """P-120: none is all, unknown ones are left out."""
     every = {entry.name for entry in describe_topic(Settings(), {}, [])}
-    assert every == {name for name, each in TOPIC_SETTINGS.items() if not each.internal}
-    assert len(every - OWN) == 33
+    hidden = {name for name, each in TOPIC_SETTINGS.items() if each.internal or each.own}
+    assert every == TOPIC_SETTINGS.keys() - hidden
+    assert len(every) == 33
     asked = describe_topic(Settings(), {}, ["retention.ms", "nosuch"])
     assert [entry.name for entry in asked] == ["retention.ms"]
     assert asked[0].is_default
@@ -95,3 +90,13 @@ def test_unknown_dynamic_default_is_never_told() -> None:
 def test_internal_ones_are_left_out() -> None:
     told = {entry.name for entry in describe_broker(Settings())}
     assert told == {name for name, each in BROKER_SETTINGS.items() if not each.internal}
+
+
+def test_settings_that_kafka_does_not_have_are_told_if_a_topic_has_them_or_by_name() -> None:
+    """P-121."""
+    mode, end = "broker.lite.load.mode", "broker.lite.load.end"
+    has_mode = {entry.name: entry.value for entry in describe_topic(Settings(), {mode: "stored"})}
+    assert has_mode[mode] == "stored"
+    assert end not in has_mode
+    (asked,) = describe_topic(Settings(), {}, [end])
+    assert (asked.name, asked.value) == (end, str(1 << 62))
