@@ -12,6 +12,8 @@ from broker_lite.server.usage import Usage
 
 _NETWORK_WINDOW_MAX: Final = 0.25
 """A client that reads slowly has closed its window for more than this part of the time."""
+_NETWORK_MIN: Final = 0.8
+"""On a slow network nearly all the time goes into sending; a client that is slow asks late, too."""
 _AT_WORK_MIN: Final = 0.6
 """A broker that is at work for less of the time in which it has a request waits for something."""
 _SMALL_BYTES_MAX: Final = 65_536
@@ -137,8 +139,9 @@ def limit_of(load: Load, busy: Busy) -> Limit:
     if most is not Limit.THROTTLED and load.is_made_of_small_requests:
         return Limit.SMALL_REQUESTS
     if most is Limit.NOT_READING:
-        is_window = load.window_closed > _NETWORK_WINDOW_MAX * load.not_reading
-        return Limit.NOT_READING if is_window else Limit.NETWORK
+        is_open = load.window_closed <= _NETWORK_WINDOW_MAX * load.not_reading
+        is_network = is_open and load.not_reading >= _NETWORK_MIN
+        return Limit.NETWORK if is_network else Limit.NOT_READING
     return _of_broker(load, busy) if most is Limit.LOOP else most
 
 

@@ -33,6 +33,12 @@ def load(**parts: Any) -> Load:
         (load(not_asking=0.81, not_reading=0.13), IDLE, Limit.NOT_ASKING, "94 % of the time"),
         (load(not_reading=0.9, window_closed=0.8), IDLE, Limit.NOT_READING, "90 % not reading"),
         (load(not_reading=0.9, window_closed=0.1), IDLE, Limit.NETWORK, "could not send"),
+        (
+            load(not_asking=0.35, not_reading=0.57),
+            IDLE,
+            Limit.NOT_READING,
+            "35 % not asking, 57 % not reading",
+        ),
         (load(nothing_to_give=0.6), IDLE, Limit.NOTHING_TO_GIVE, "waited for records"),
         (load(throttled=0.7), IDLE, Limit.THROTTLED, "above its quota"),
         (load(not_asking=0.2), Busy(0.9, 0.0), Limit.LOOP, "loop was busy 90 %"),
