@@ -13,6 +13,7 @@ from broker_lite.server.usage import Usage, usage_of
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.control.routes.connections import connections_of, name_of
 from broker_lite.testbench.limits import Busy, limit_of, load_between, sentence
+from broker_lite.testbench.turns import Turns
 
 _WINDOW_MS_MAX: Final = 60_000
 _NS_PER_S: Final = 1_000_000_000
@@ -88,7 +89,12 @@ async def look(call: Call) -> Limits:
     """Look at all connections for a while, and say who is the limit of each."""
     query = call.query
     assert isinstance(query, LimitQuery)
-    before = {each: _usage(each) for each in connections_of(call.bench.life, query.node)}
+    life, turns = call.bench.life, Turns()
+    before: dict[ClientConnection, Usage] = {}
+    for each in connections_of(life, query.node):
+        if (usage := _usage(each)) is not None:
+            before[each] = usage
+        await turns.next()
     loop = asyncio.get_running_loop()
     began_s, first_s = loop.time(), _at_work_s()
     await asyncio.sleep(query.window_ms / 1000)
@@ -97,11 +103,12 @@ async def look(call: Call) -> Limits:
     busy = Busy(
         *(max(last - one, 0.0) / seconds for one, last in zip(first_s, last_s, strict=True))
     )
-    views = [
-        _view(each, first, last, busy)
-        for each in connections_of(call.bench.life, query.node)
-        if (first := before.get(each)) is not None and (last := _usage(each)) is not None
-    ]
+    views = []
+    for each in connections_of(life, query.node):
+        first, last = before.get(each), _usage(each)
+        if first is not None and last is not None:
+            views.append(_view(each, first, last, busy))
+        await turns.next()
     return Limits(
         seconds=round(seconds, _DIGITS),
         loop_busy=round(busy.loop, _DIGITS),
