@@ -1,7 +1,8 @@
 """Find the records of a batch that a topic refuses, because of their key or timestamp.
 
 Cython compiles this module with the types of refused.pxd; without a compiler it is plain Python. It
-finds the next refused record, and which of the two it is; the caller has the words for it.
+finds the next refused record, and whether its key or its timestamp is the reason. The caller has
+the message.
 """
 
 try:
