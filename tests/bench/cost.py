@@ -124,14 +124,18 @@ class Target:
 
     def bare_rounds(self, case: Case, requests: int, count: int) -> Iterator[Round]:
         """What rounds() fetches, sent by a loop that does nothing else."""
-        name = self._stored_topic(case.batch, batch_of(*case.batch))
         return bare_sendfile_rounds(
-            self._data_dir / f"{name}-0" / f"{0:020}.log",
+            self.stored_file(case),
             case.max_bytes,
             requests=requests,
             in_flight=case.in_flight,
             rounds=count,
         )
+
+    def stored_file(self, case: Case) -> Path:
+        """The file that rounds() of a fetch reads, which is written first if need be."""
+        name = self._stored_topic(case.batch, batch_of(*case.batch))
+        return self._data_dir / f"{name}-0" / f"{0:020}.log"
 
     def _frames(self, case: Case) -> tuple[Callable[[int], bytes], int | None]:
         batch = batch_of(*case.batch)
@@ -195,6 +199,11 @@ def run_case(
     running = [broker.rounds(case, requests, rounds, folder) for broker in brokers]
     if case.bare_loop:
         running.append(brokers[0].bare_rounds(case, requests, rounds))
+    return alternate(running, rounds)
+
+
+def alternate(running: list[Iterator[Round]], rounds: int) -> list[list[Round]]:
+    """Let several sources of rounds take turns; return the rounds of each."""
     found: list[list[Round]] = [[] for _ in running]
     for _ in range(rounds):
         for results, source in zip(found, running, strict=True):
