@@ -99,6 +99,37 @@ def test_f_15_a_truncated_file_is_an_error(
         outgoing.advance(server)
 
 
+def test_f_15_short_responses_that_do_not_fit(
+    pair: tuple[socket.socket, socket.socket], fd: int
+) -> None:
+    server, client = pair
+    parts: Parts = [b"head", FileSlice(fd, 7, 3000, None), FileSlice(fd, 9, 1, None), b"tail"]
+    expected = b"head" + CONTENT[7:3007] + CONTENT[9:10] + b"tail"
+    outgoing, sent = send_now(server, parts), 1
+    while outgoing is None:
+        outgoing, sent = send_now(server, parts), sent + 1
+    assert outgoing.held_bytes == len(expected)
+    received = bytearray()
+    while not outgoing.advance(server):
+        received += client.recv(100_000)
+    while len(received) < sent * len(expected):
+        received += client.recv(100_000)
+    assert received == sent * expected
+    assert sent > 1
+
+
+def test_f_15_of_a_short_response_nothing_is_sent_if_its_file_is_truncated(
+    pair: tuple[socket.socket, socket.socket], fd: int
+) -> None:
+    server, client = pair
+    os.ftruncate(fd, 100)
+    with pytest.raises(TruncatedFile, match=r"ends 50 bytes early, at 100$"):
+        send_now(server, [b"head", FileSlice(fd, 90, 60, None)])
+    client.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        client.recv(1)
+
+
 def test_a_lost_connection_is_an_error(pair: tuple[socket.socket, socket.socket], fd: int) -> None:
     server, client = pair
     client.close()
