@@ -32,6 +32,8 @@ has room for 50,000,000 of two bytes each, and reading those takes half a minute
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 
+# half as dear as bytes() of a tuple
+_TWO_BYTES: Final = Struct("BB").pack
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
 
 # reading past the end of a buffer raises these
@@ -159,7 +161,7 @@ def encode_uvarint(value: int) -> bytes:
     if 0 <= value < 0x80:
         return _ONE_BYTE[value]
     if 0 < value < 0x4000:
-        return bytes((value & 0x7F | 0x80, value >> 7))
+        return _TWO_BYTES(value & 0x7F | 0x80, value >> 7)
     if not 0 < value <= 0xFFFFFFFF:
         raise EncodeError(f"{value} is not an unsigned 32-bit number")
     encoded = bytearray()

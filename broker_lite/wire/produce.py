@@ -286,7 +286,10 @@ def encode_produce_response(
     parts = [encode_count(len(topics), flexible=flexible)]
     for topic, partitions in topics.items():
         name = topic if isinstance(topic, bytes) else encode_string(topic, flexible=flexible)
-        parts += (name, encode_count(len(partitions), flexible=flexible), *partitions, end)
+        parts.append(name)
+        parts.append(encode_count(len(partitions), flexible=flexible))
+        parts += partitions
+        parts.append(end)
     if endpoints:
         parts += (_NO_THROTTLE, encode_node_endpoints(endpoints))
     elif version >= _THROTTLE_FROM:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.context import Request
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch.read import FetchRead, FetchTerms, read_partitions
-from broker_lite.handler.large import in_turns, let_go
+from broker_lite.handler.fetch.session import TOPIC_IDS_FROM
+from broker_lite.handler.large import LargeRequest, in_turns, let_go
 from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, FetchEncoder, Part
+from broker_lite.wire.fetch_request import FetchRequest, TopicKey, wanted_of
 from broker_lite.wire.node_endpoints import NodeEndpoint
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ PARTITIONS_AT_A_TIME: Final = 256
 
 
 async def want_many(
-    partitions: FetchPartitions, body: messages.FetchRequest, *, by_id: bool
+    partitions: FetchPartitions, decoded: messages.FetchRequest, *, by_id: bool
 ) -> None:
     """Add and remove the partitions that a large request names, and drop its arrays.
 
@@ -33,20 +37,20 @@ async def want_many(
     """
     wanted = (
         (topic.topic_id if by_id else topic.topic, each)
-        for topic in body.topics
+        for topic in decoded.topics
         for each in topic.partitions
     )
     async for name, each in in_turns(wanted):
-        partitions.want(name, each)
+        partitions.want(name, wanted_of(each))
     unwanted = (
         (topic.topic_id if by_id else topic.topic, index)
-        for topic in body.forgotten_topics_data
+        for topic in decoded.forgotten_topics_data
         for index in topic.partitions
     )
     async for name, index in in_turns(unwanted):
         partitions.forget(name, index)
-    await let_go(body.topics)
-    await let_go(body.forgotten_topics_data)
+    await let_go(decoded.topics)
+    await let_go(decoded.forgotten_topics_data)
 
 
 async def read_many(
@@ -86,30 +90,30 @@ async def encode_many(
     return encoder.end(node_endpoints)
 
 
-async def encode_failed(
-    version: int, topics: Sequence[messages.FetchRequest.FetchTopic], error_code: int
-) -> list[Part]:
-    """Encode an answer in which the whole request has failed.
+async def fail(request: Request, body: FetchRequest) -> list[Part]:
+    """Answer a malformed request: with an error per partition as long as topics have names.
 
-    Args:
-        version: of the request.
-        topics: of the request; they have names.
-        error_code: of the answer and of each partition.
-
-    See: E-05 (FetchRequest.getErrorResponse).
+    Rule: E-05 (FetchRequest.getErrorResponse).
     """
-    encoder = FetchEncoder(version, len(topics), error_code=error_code)
-    async for topic in in_turns(topics):
-        wanted = topic.partitions
-        encoder.begin_topic(topic.topic, len(wanted))
-        async for first in in_turns(range(0, len(wanted), PARTITIONS_AT_A_TIME), at_least=1):
-            encoder.add(
-                [
-                    FetchedPartition(
-                        topic.topic, each.partition, error_code, aborted_transactions=()
-                    )
-                    for each in wanted[first : first + PARTITIONS_AT_A_TIME]
-                ]
-            )
+    version = request.api_version
+    topics: list[tuple[TopicKey, list[int]]] = []
+    if version < TOPIC_IDS_FROM:
+        if isinstance(request, LargeRequest):
+            topics = [
+                (topic.topic, [each.partition for each in topic.partitions])
+                async for topic in in_turns(request.decoded.topics)
+            ]
+        else:
+            topics = [(name, [each.index for each in wanted]) for name, wanted in body.topics]
+    encoder = FetchEncoder(version, len(topics), error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    async for topic, indexes in in_turns(topics):
+        encoder.begin_topic(topic, len(indexes))
+        async for first in in_turns(range(0, len(indexes), PARTITIONS_AT_A_TIME), at_least=1):
+            some = indexes[first : first + PARTITIONS_AT_A_TIME]
+            encoder.add([_failed(topic, index) for index in some])
         encoder.end_topic()
     return encoder.end()
+
+
+def _failed(topic: TopicKey, index: int) -> FetchedPartition:
+    return FetchedPartition(topic, index, ErrorCode.UNKNOWN_SERVER_ERROR, aborted_transactions=())

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_lite.wire.fetch_request import WantedPartition
+
 if TYPE_CHECKING:
     from broker_lite.log.log import Log
-    from broker_lite.wire import messages
 
 PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13 and later) and partition index."""
@@ -53,28 +54,28 @@ class FetchPartition:
         owner: "FetchPartitions",
         topic: str | bytes,
         order: int,
-        wanted: "messages.FetchRequest.FetchPartition",
+        wanted: WantedPartition,
     ) -> None:
         """Take over the fields of a request."""
         self._owner = owner
         self._log: Log | None = None
         self.topic = topic
-        self.index: int = wanted.partition
+        self.index = wanted.index
         self.order = order
         self.high_watermark = -1
         self.log_start_offset = -1
         self.segment_base = -1
         self.update(wanted)
 
-    def update(self, wanted: "messages.FetchRequest.FetchPartition") -> None:
+    def update(self, wanted: WantedPartition) -> None:
         """Take over the fetch offset, limit and epochs of a later request.
 
         See: F-43 (CachedPartition.updateRequestParams).
         """
-        self.fetch_offset: int = wanted.fetch_offset
-        self.max_bytes: int = wanted.partition_max_bytes
-        self.current_leader_epoch: int = wanted.current_leader_epoch
-        self.last_fetched_epoch: int = wanted.last_fetched_epoch
+        self.fetch_offset = wanted.fetch_offset
+        self.max_bytes = wanted.max_bytes
+        self.current_leader_epoch = wanted.current_leader_epoch
+        self.last_fetched_epoch = wanted.last_fetched_epoch
 
     @property
     def key(self) -> PartitionKey:
@@ -140,9 +141,9 @@ class FetchPartitions:
             partition.high_watermark = -1
             self._pending.add(partition)
 
-    def want(self, topic: str | bytes, wanted: "messages.FetchRequest.FetchPartition") -> None:
+    def want(self, topic: str | bytes, wanted: WantedPartition) -> None:
         """Add a partition at the end, or change the fields of one that is there, in its place."""
-        key = (topic, wanted.partition)
+        key = (topic, wanted.index)
         partition = self._by_key.get(key)
         if partition is None:
             partition = FetchPartition(self, topic, self._next_order, wanted)

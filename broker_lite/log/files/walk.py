@@ -13,6 +13,8 @@ from broker_lite.log.files.open_file import OpenFile, ReadsAt
 # base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp,
 # max timestamp
 HEADER: Final = struct.Struct(">qiibIhiqq")
+# base offset, length, magic, last offset delta
+_OFFSETS: Final = struct.Struct(">qi4xb6xi")
 _LENGTH: Final = struct.Struct(">8xi")
 _LEGACY_TIMESTAMP: Final = struct.Struct(">18xq")
 _SIZE_MIN_V1: Final = 34
@@ -145,7 +147,7 @@ def batch_at(file: OpenFile, position: int, end: int, offset: int) -> tuple[int,
     head = file.read_at(position, HEADER.size)
     if len(head) < HEADER.size:
         return None
-    base_offset, length, _, magic, _, _, delta, _, _ = HEADER.unpack(head)
+    base_offset, length, magic, delta = _OFFSETS.unpack_from(head)
     if magic < MAGIC_V2 or not base_offset <= offset <= base_offset + delta:
         return None
     size_bytes = checked_size(length, position)

@@ -12,6 +12,7 @@ from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartitions
 from broker_lite.handler.fetch.read import FetchTerms
 from broker_lite.record.control import EndTransactionMarker
+from broker_lite.wire.fetch_request import WantedPartition
 from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
 from tests.log.batches import batch, record
 
@@ -246,7 +247,7 @@ async def test_p04_others_have_their_turn_while_many_partitions_are_looked_at(
 ) -> None:
     partitions = FetchPartitions()
     for index in range(3 * PARTITIONS_AT_A_TIME):
-        partitions.want("unknown", wanted(index))
+        partitions.want("unknown", WantedPartition(index, 0, 1000))
     terms = FetchTerms(12, False, 0, LONG_MS, 1, 1000, 1)
     turns = 0
 

@@ -7,7 +7,7 @@ from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch.readable import diverging_epoch
 from broker_lite.log.log import Log
 from broker_lite.log.replicas import Lag, Replicas
-from broker_lite.wire import messages
+from broker_lite.wire.fetch_request import WantedPartition
 from tests.log.batches import batch, record
 from tests.support.handler_broker import OpenBroker
 from tests.support.several_brokers import place_topic
@@ -30,9 +30,7 @@ def log(open_broker: OpenBroker) -> Log:
 
 
 def diverging(log: Log, node_id: int, epoch: int, offset: int) -> tuple[int, int] | None:
-    wanted = messages.FetchRequest.FetchPartition(
-        partition=0, fetch_offset=offset, last_fetched_epoch=epoch
-    )
+    wanted = WantedPartition(0, offset, 0, last_fetched_epoch=epoch)
     return diverging_epoch(log, FetchPartition(FetchPartitions(), "t", 0, wanted), node_id)
 
 

@@ -16,6 +16,7 @@ from broker_lite.handler.fetch.session import (
     next_epoch,
     random_session_id,
 )
+from broker_lite.wire.fetch_request import wanted_of
 from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
 from tests.log.batches import batch, record
 
@@ -220,7 +221,7 @@ def cache_with(ids: Sequence[int], slots: int) -> FetchSessionCache:
 def some(count: int) -> FetchPartitions:
     partitions = FetchPartitions()
     for index in range(count):
-        partitions.want("t", wanted(index))
+        partitions.want("t", wanted_of(wanted(index)))
     return partitions
 
 
@@ -323,9 +324,9 @@ def test_f47_a_session_that_grows_beyond_the_bound_ends() -> None:
     create(cache, 3, 0)
     session = cache.get(2)
     assert session is not None
-    session.partitions.want("t", wanted(7))
+    session.partitions.want("t", wanted_of(wanted(7)))
     assert cache.touch(session, 1)
-    session.partitions.want("t", wanted(8))
+    session.partitions.want("t", wanted_of(wanted(8)))
     assert not cache.touch(session, 2)
     assert cache.get(2) is None
     assert cache.size_bytes == 6 * EACH
@@ -342,7 +343,7 @@ def test_f47_a_session_that_grows_beyond_the_bound_ends() -> None:
 def test_f47_long_names_count(name: str, name_bytes: int) -> None:
     """One character beyond ASCII may make all of a text take four bytes each."""
     partitions = FetchPartitions()
-    partitions.want(name, wanted(0))
+    partitions.want(name, wanted_of(wanted(0)))
     assert partitions.size_bytes == PARTITION_BYTES + name_bytes
     partitions.forget(name, 1)
     partitions.forget(name, 0)
