@@ -138,9 +138,10 @@ def _assigned(data: bytes) -> list[int]:
 class Crowd:
     """All members of a group, at work."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, interval_s: float = INTERVAL_S) -> None:
         self.members: list[Member] = []
         self._port = port
+        self._interval_s = interval_s
         self._selector = selectors.DefaultSelector()
         self._sockets: list[socket.socket] = []
         self._received: list[bytearray] = []
@@ -189,7 +190,7 @@ class Crowd:
         reply = self.members[index].take(bytes(received[4:]))
         received.clear()
         if reply is None:
-            self._due_s[index] = time.perf_counter() + INTERVAL_S
+            self._due_s[index] = time.perf_counter() + self._interval_s
         else:
             self._sockets[index].sendall(reply)
 

@@ -25,7 +25,7 @@ from tests.bench.load_client import (
     measure,
     produce_frame,
 )
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import STOP_TIMEOUT_S, BrokerProcess
 
 REQUESTS = 20_000
 ROUNDS = 3
@@ -87,10 +87,10 @@ def started(data_dir: Path) -> tuple[BrokerProcess, float]:
     return broker, (time.perf_counter() - before) * 1000
 
 
-def stop_s(broker: BrokerProcess) -> float:
+def stop_s(broker: BrokerProcess, timeout_s: float = STOP_TIMEOUT_S) -> float:
     """Stop a broker; the seconds from SIGTERM to its end."""
     before = time.perf_counter()
-    assert broker.stop() == 0
+    assert broker.stop(timeout_s) == 0
     return time.perf_counter() - before
 
 

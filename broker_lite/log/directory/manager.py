@@ -18,7 +18,6 @@ from broker_lite.log.directory.data_directory import (
     leave_clean_mark,
     take_clean_mark,
 )
-from broker_lite.log.directory.long_lived import LongLived
 from broker_lite.log.directory.offline import OfflinePartitions
 from broker_lite.log.directory.offset_checkpoints import OffsetCheckpoints
 from broker_lite.log.directory.partition_loading import PartitionLoading
@@ -49,7 +48,6 @@ class LogManager:
     Attributes:
         chores: file work for a worker thread.
         commits: the logs that hide new records from consumers until they are on disk.
-        long_lived: keeps loaded logs out of garbage collections.
         offline: the partitions whose disk failed.
         checkpoints: writes the offsets of all partitions to files.
         removal: removes segments from logs.
@@ -84,7 +82,6 @@ class LogManager:
         self.metadata_log: Log | None = None
         self.chores = Chores(data_dir)
         self.commits = Commits()
-        self.long_lived = LongLived()
         self._cache = file_cache if file_cache is not None else FileCache()
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
@@ -102,7 +99,6 @@ class LogManager:
             checkpoints=self.checkpoints,
             offline=self.offline,
             commits=self.commits,
-            long_lived=self.long_lived,
         )
         self.commits.went_offline = self.offline.take
         self.removal = SegmentRemoval(self._cache, now_ms)

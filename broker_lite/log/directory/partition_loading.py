@@ -9,7 +9,6 @@ from collections.abc import Callable
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.directory.chores import Chores
 from broker_lite.log.directory.claims import Claims
-from broker_lite.log.directory.long_lived import LongLived
 from broker_lite.log.directory.offline import OfflinePartitions
 from broker_lite.log.directory.offset_checkpoints import OffsetCheckpoints
 from broker_lite.log.directory.partitions import Partition, has_records, is_unwritten
@@ -34,7 +33,6 @@ class PartitionLoading:
         checkpoints: OffsetCheckpoints,
         offline: OfflinePartitions,
         commits: Commits,
-        long_lived: LongLived,
     ) -> None:
         """Remember what is needed; the arguments are parts of the LogManager.
 
@@ -48,7 +46,6 @@ class PartitionLoading:
             checkpoints: of the offsets.
             offline: the partitions whose disk failed.
             commits: given to each log.
-            long_lived: counts the logs.
         """
         self._partitions = partitions
         self._directory = directory
@@ -59,7 +56,6 @@ class PartitionLoading:
         self._checkpoints = checkpoints
         self._offline = offline
         self._commits = commits
-        self._long_lived = long_lived
 
     def load(self, topic: str, partition: int, entry: Partition) -> Log:
         """Load the log of a partition that has none yet.
@@ -97,7 +93,6 @@ class PartitionLoading:
         log.become_leader(entry.leader_epoch)
         entry.log = log
         entry.is_clean = True
-        self._long_lived.add_one()
         return log
 
     def _prepare(self, log: Log) -> None:

@@ -1,0 +1,61 @@
+"""Keeps what has survived a full garbage collection out of later ones.
+
+A full collection goes through all objects, and no request is answered meanwhile. With 10,000
+connections or 10,000 logs that takes 60 ms, with groups on these connections 100. Python does it
+each time the number of objects has grown by a quarter.
+
+What a full collection finds alive mostly lives long: connections, logs, members of groups. So it is
+frozen right after, and the next full collection goes through what is new since then. Python begins
+it after 70,000 more objects, for which it takes 15 ms.
+
+No memory is lost by that. A frozen object is freed as any other when its last reference goes. Only
+cycles of references need a collection, and connections, requests, logs and groups leave none.
+"""
+
+import gc
+from typing import Final
+
+_FULL: Final = 2
+"""The oldest generation; its collection goes through all objects."""
+
+
+class Survivors:
+    """Freezes what survives from begin() to end()."""
+
+    __slots__ = ("_begun", "_froze")
+
+    def __init__(self) -> None:
+        self._begun = False
+        self._froze = False
+
+    def begin(self, *, is_first_life: bool) -> None:
+        """Turn collections on after the start, and freeze the survivors of each full one.
+
+        The objects of the start stay alive, so no collection need look at them. Measured with the
+        objects of 10,000 partitions: the loop stands still for 52 ms otherwise. A collection before
+        the freeze would take 18 ms and find too little. Later lives do not freeze the objects of
+        their start, because the garbage of the lives before them must be found.
+        """
+        if is_first_life:
+            gc.freeze()
+        self._begun = True
+        gc.callbacks.append(self._note)
+        gc.enable()
+
+    def end(self) -> None:
+        """Freeze nothing more; collections are on, also if the start failed."""
+        gc.enable()
+        if self._begun:
+            self._begun = False
+            gc.callbacks.remove(self._note)
+
+    def release(self) -> None:
+        """Let collections see all objects again, after the broker has dropped all that it had."""
+        if self._froze:
+            self._froze = False
+            gc.unfreeze()
+
+    def _note(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == _FULL:
+            self._froze = True
+            gc.freeze()
