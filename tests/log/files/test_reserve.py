@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,13 +57,29 @@ def test_without_fallocate_everything_else_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    reserve.fallocate.cache_clear()
+    reserve.system_library.cache_clear()
     try:
         log = open_log(tmp_path)
         for _ in range(6):
             append(log, T0, value=LARGE)
     finally:
         monkeypatch.undo()
-        reserve.fallocate.cache_clear()
+        reserve.system_library.cache_clear()
     assert Path(log.segments.active.path).stat().st_size == log.segments.active.size_bytes
     assert reserve.reserve_room(-1, 0, 4096) is False
+
+
+@on_linux
+def test_in_memory_nothing_is_reserved() -> None:
+    memory = Path("/dev/shm")
+    if f"tmpfs {memory} tmpfs" not in Path("/proc/mounts").read_text():
+        pytest.skip("this system has no tmpfs there")
+    with tempfile.TemporaryFile(dir=memory) as file:
+        assert reserve.is_in_memory(file.fileno())
+        assert not reserve.reserve_room(file.fileno(), 0, 1 << 20)
+        assert os.fstat(file.fileno()).st_blocks == 0
+
+
+@on_linux
+def test_a_closed_file_is_not_in_memory() -> None:
+    assert not reserve.is_in_memory(-1)
