@@ -167,4 +167,4 @@ def _walk_part(
     reader = Reader(data, budget)
     walk_records(reader, batch, path, wanted)
     end_part(reader, content, f"{path}records")
-    parts.append(Part(f"{path}records", codec_name(batch.codec), len(data), reader.fields))
+    parts.append(Part(f"{path}records", codec_name(batch.codec), data, reader.fields))

@@ -5,13 +5,16 @@ broker's own checks refuse is `refused`. What comes after one of the two is `not
 broker stops there; its value is shown all the same if it can be guessed.
 """
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+BYTES_MAX: Final = 1024 * 1024
+"""So many decompressed bytes of a part are told to machines that ask for them."""
 Value = str | int | float | bool | None
 
 
@@ -119,23 +122,31 @@ class Part(NamedTuple):
     Attributes:
         of: path of the field that holds the compressed bytes.
         codec: its name.
-        size: of the decompressed bytes.
+        data: the decompressed bytes.
         fields: of the records.
     """
 
     of: str
     codec: str
-    size: int
+    data: bytes | memoryview
     fields: list[Field]
 
-    def as_json(self) -> dict[str, Json]:
-        """Return all attributes."""
-        return {
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return len(self.data)
+
+    def as_json(self, *, with_bytes: bool = False) -> dict[str, Json]:
+        """Return what it is, and with_bytes also the first bytes, in base64."""
+        told: dict[str, Json] = {
             "of": self.of,
             "codec": self.codec,
             "size": self.size,
             "fields": [each.as_json() for each in self.fields],
         }
+        if with_bytes:
+            told["bytes"] = base64.b64encode(self.data[:BYTES_MAX]).decode()
+        return told
 
 
 @dataclass(slots=True)
@@ -161,13 +172,18 @@ class Explanation:
         """The first refusal, None if the broker takes the bytes."""
         return self.refusals[0] if self.refusals else None
 
-    def as_json(self) -> dict[str, Json]:
-        """Return one object for machines."""
+    def as_json(self, *, with_bytes: bool = False) -> dict[str, Json]:
+        """Return one object for machines.
+
+        Args:
+            with_bytes: tell the decompressed bytes of each part, too, up to BYTES_MAX.
+        """
+        parts = [part.as_json(with_bytes=with_bytes) for part in self.parts]
         found: dict[str, Json] = {
             "kind": self.kind,
             "fields": [each.as_json() for each in self.fields],
             "refused": None if self.refused is None else self.refused.as_json(),
-            "records": {"parts": [part.as_json() for part in self.parts]} if self.parts else None,
+            "records": {"parts": parts} if parts else None,
         }
         if self.refusals[1:]:
             found["more_refused"] = [each.as_json() for each in self.refusals[1:]]

@@ -103,7 +103,7 @@ def _walk_wrapped(
         reader.end = len(data)
         reader.rest(f"{path}rest", "the list is full", State.NOT_LISTED)
     end_part(reader, content, f"{path}value")
-    parts.append(Part(f"{path}value", codec_name(codec), len(data), reader.fields))
+    parts.append(Part(f"{path}value", codec_name(codec), data, reader.fields))
 
 
 def _walk_inner(reader: Reader, path: str) -> None:

@@ -20,7 +20,7 @@ def test_what_every_object_has() -> None:
 
 def test_what_it_may_have() -> None:
     wrong = Field(0, 4, "bytes", "crc", "ab", "note", "text", 3, State.REFUSED, REFUSED)
-    part = Part("records", "gzip", 5, [Field(0, 8, "float64", "f", math.nan)])
+    part = Part("records", "gzip", b"12345", [Field(0, 8, "float64", "f", math.nan)])
     found = Explanation("request", [wrong], [part], [REFUSED, REFUSED], ["a note"])
     told = json.loads(json.dumps(found.as_json(), allow_nan=False))
     refusal = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _NOT_OURS = {".git", ".venv", "__pycache__", "node_modules", "build", "dist", "target"}
-_BINARY = {".so", ".gz", ".bin", ".pyc"}
+_BINARY = {".png", ".so", ".gz", ".bin", ".pyc"}
 
 
 @cache

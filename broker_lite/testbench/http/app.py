@@ -12,6 +12,7 @@ import anyio
 
 from broker_lite.testbench.control.control import Control, Reply
 from broker_lite.testbench.control.resource import Caller
+from broker_lite.testbench.page.files import is_page, page_file, policy
 
 Scope = Mapping[str, Any]
 Message = Mapping[str, Any]
@@ -25,7 +26,11 @@ _OCTETS: Final = "application/octet-stream"
 _FORM: Final = "application/x-www-form-urlencoded"
 # What a page of another origin may send, because it changes nothing and the page cannot read it.
 _TAKES_FORMS: Final = frozenset({"/oauth/token"})
+_OK: Final = 200
+_NOT_MODIFIED: Final = 304
 _FORBIDDEN: Final = 403
+_NOT_FOUND: Final = 404
+_NOT_ALLOWED: Final = 405
 _TOO_LARGE: Final = 413
 _UNSUPPORTED: Final = 415
 
@@ -45,6 +50,9 @@ class App:
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
         reply = _refused(scope["method"], _path(scope), headers)
+        if reply is None and is_page(_path(scope)):
+            await _send_page(send, scope["method"], _path(scope), headers)
+            return
         if reply is None:
             body = await _body(receive)
             is_json = _media_type(headers) == _JSON
@@ -138,6 +146,33 @@ async def _body(receive: Receive) -> bytes | None:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+async def _send_page(send: Send, method: str, path: str, headers: Mapping[str, str]) -> None:
+    """Send a file of the page; a browser that has it is told that it is the same."""
+    found = page_file(path)
+    told: list[tuple[bytes, bytes]] = [(b"x-content-type-options", b"nosniff")]
+    body = b""
+    if method not in {"GET", "HEAD"}:
+        status = _NOT_ALLOWED
+        told.append((b"allow", b"GET, HEAD"))
+    elif found is None:
+        status, body = _NOT_FOUND, f"there is no {path}\n".encode()
+        told.append((b"content-type", b"text/plain; charset=utf-8"))
+    else:
+        is_known = headers.get("if-none-match") == found.tag
+        status, body = (_NOT_MODIFIED, b"") if is_known else (_OK, found.data)
+        told += [
+            (b"content-type", found.media_type.encode()),
+            (b"etag", found.tag.encode()),
+            (b"cache-control", b"no-cache"),
+            (b"content-security-policy", policy().encode()),
+            (b"referrer-policy", b"no-referrer"),
+        ]
+    if status != _NOT_MODIFIED:
+        told.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
 
 
 async def _send(send: Send, receive: Receive, reply: Reply, has_body: bool) -> None:

@@ -16,12 +16,44 @@ from broker_lite.testbench.turns import Turns
 
 QUEUE_MAX: Final = 1000
 """So many entries wait for a slow follower; the oldest are lost then."""
+_TENTHS: Final = 10
 
 
 class Missed(NamedTuple):
     """How many requests a follower was too slow for, or came too late for."""
 
     requests: int
+
+
+class Pace:
+    """Lets a follower tell at most so many entries a second.
+
+    Entries come in tenths of a second: who follows thousands of requests a second has work for some
+    of them only, and the broker has none for the others.
+
+    Attributes:
+        queue_max: how many entries wait for the follower.
+    """
+
+    def __init__(self, per_second: int | None) -> None:
+        """Begin.
+
+        Args:
+            per_second: None for as many as there are.
+        """
+        self._at_a_time = None if per_second is None else max(1, per_second // _TENTHS)
+        self._pause_s = 0.0 if per_second is None else (self._at_a_time or 1) / per_second
+        self._told = 0
+        self.queue_max = QUEUE_MAX if self._at_a_time is None else self._at_a_time
+
+    async def next(self) -> None:
+        """Wait until the next entry may be told."""
+        if self._at_a_time is None:
+            return
+        self._told += 1
+        if self._told >= self._at_a_time:
+            self._told = 0
+            await anyio.sleep(self._pause_s)
 
 
 class Follower:

@@ -12,7 +12,7 @@ from broker_lite.protocol.framing import framed
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
-from broker_lite.testbench.journal.render import line
+from broker_lite.testbench.journal.render import about, line, outcome
 from broker_lite.testbench.journal.shown import answer_json, request_json
 from broker_lite.testbench.selectors import Matcher, Selectors
 from broker_lite.testbench.turns import Turns
@@ -47,6 +47,8 @@ class Summary(msgspec.Struct, omit_defaults=True, kw_only=True):
         topics: names that the request has, also of topics that it names by id.
         groups: group ids.
         txn_ids: transactional ids.
+        about: the names and the records of the request in a few words.
+        outcome: the answer in a few words.
         line: all of it in one line.
     """
 
@@ -61,6 +63,8 @@ class Summary(msgspec.Struct, omit_defaults=True, kw_only=True):
     version: int
     correlation_id: int
     request_bytes: int
+    about: str
+    outcome: str
     line: str
     client_id: str | None = None
     software: str = ""
@@ -200,6 +204,8 @@ def summary(facts: EntryFacts) -> Summary:
         topics=sorted(entities.topics)[:NAMES_MAX],
         groups=sorted(entities.groups)[:NAMES_MAX],
         txn_ids=sorted(entities.transactional_ids)[:NAMES_MAX],
+        about=about(facts),
+        outcome=outcome(facts),
         line=line(facts),
     )
 

@@ -26,12 +26,8 @@ def line(facts: EntryFacts) -> str:
     entry = facts.entry
     when = datetime.fromtimestamp(entry.at_s).strftime("%H:%M:%S.%f")[:-3]
     words = [entry.id, when, entry.connection, client(facts), facts.api, f"v{entry.api_version}"]
-    named = names(facts)
-    if named:
-        words.append(named)
-    if entry.api_key == _PRODUCE:
-        count = facts.record_count
-        words.append(f"{count} record{'' if count == 1 else 's'}")
+    if told := about(facts):
+        words.append(told)
     words += [f"{entry.request_bytes} B", "->", outcome(facts)]
     if entry.answer_bytes:
         words.append(f"{entry.answer_bytes} B")
@@ -40,6 +36,15 @@ def line(facts: EntryFacts) -> str:
     if entry.rule:
         words.append(f"[{plain(entry.rule)}]")
     return " ".join(words)
+
+
+def about(facts: EntryFacts) -> str:
+    """Return what the request names, and how many records it brings."""
+    words = [names(facts)]
+    if facts.entry.api_key == _PRODUCE:
+        count = facts.record_count
+        words.append(f"{count} record{'' if count == 1 else 's'}")
+    return " ".join(filter(None, words))
 
 
 def client(facts: EntryFacts) -> str:

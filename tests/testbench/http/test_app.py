@@ -181,3 +181,40 @@ async def test_a_look_ends_when_the_client_goes_and_a_change_goes_on(
     await App(exchange.control)(exchange.scope, exchange.receive, exchange.send)
     assert ended == [end]
     assert bool(exchange.sent) == (end == "done")
+
+
+async def served(exchange: Exchange) -> tuple[int, bytes, dict[str, str]]:
+    status, body = await exchange.run()
+    headers = {name.decode(): value.decode() for name, value in exchange.sent[0]["headers"]}
+    return status, body, headers
+
+
+async def test_the_page_is_served_with_its_policy() -> None:
+    status, body, headers = await served(Exchange("GET", "/"))
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert body.startswith(b"<!doctype html>")
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-length"] == str(len(body))
+
+
+async def test_a_browser_that_has_the_page_is_told_so() -> None:
+    _, _, headers = await served(Exchange("GET", "/page/app.js"))
+    status, body, _ = await served(Exchange("GET", "/page/app.js", if_none_match=headers["etag"]))
+    assert (status, body) == (304, b"")
+
+
+async def test_the_head_of_the_page() -> None:
+    status, body, headers = await served(Exchange("HEAD", "/"))
+    assert (status, body) == (200, b"")
+    assert int(headers["content-length"]) > 0
+
+
+async def test_the_page_is_only_looked_at() -> None:
+    status, _, headers = await served(Exchange("DELETE", "/"))
+    assert (status, headers["allow"]) == (405, "GET, HEAD")
+    assert (await Exchange("GET", "/page/nothing.js").run())[0] == 404
+
+
+async def test_a_foreign_name_does_not_get_the_page() -> None:
+    assert (await Exchange("GET", "/", host="evil.example").run())[0] == 403

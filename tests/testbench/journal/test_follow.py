@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from broker_lite.testbench.errors import ControlError
-from broker_lite.testbench.journal.follow import Follower, Missed, follow
+from broker_lite.testbench.journal.follow import QUEUE_MAX, Follower, Missed, Pace, follow
 from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.selectors import Selectors
 from broker_lite.wire import messages
@@ -134,3 +134,25 @@ async def test_wrong_selectors() -> None:
     ):
         pass
     assert journal.ends == []
+
+
+async def test_only_so_many_are_told_a_second() -> None:
+    journal = recording()
+    pace = Pace(20)
+    with follow(journal, queue_max=pace.queue_max) as follower:
+        for _ in range(10):
+            beat(journal)
+        assert await get(follower, 3) == ["-8", "r9", "r10"]
+        with anyio.fail_after(5):
+            await pace.next()
+            began = anyio.current_time()
+            await pace.next()
+        assert anyio.current_time() - began >= 0.09
+
+
+async def test_without_a_rate_nobody_waits() -> None:
+    pace = Pace(None)
+    assert pace.queue_max == QUEUE_MAX
+    with anyio.fail_after(5):
+        for _ in range(2000):
+            await pace.next()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 from anyio import to_thread
 
-from broker_lite.testbench.control.resource import Call, Resource
+from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.facts import api_name
 from broker_lite.testbench.refusals import Refusal
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from broker_lite.explain import Explanation
 
 _BAD_REQUEST: Final = 400
+_OCTETS: Final = "application/octet-stream"
 
 Fields = dict[str, Any]
 
@@ -25,10 +26,22 @@ class What(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     Attributes:
         kind: left out, it is found out.
         response: API:VERSION of a response, such as Fetch:13.
+        with_bytes: tell decompressed bytes, too, in base64.
     """
 
     kind: Literal["request", "batch"] | None = None
     response: str | None = None
+    with_bytes: bool = False
+
+
+class RefusalWanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """How much is told.
+
+    Attributes:
+        with_bytes: tell decompressed bytes, too, in base64.
+    """
+
+    with_bytes: bool = False
 
 
 class RefusalView(msgspec.Struct, kw_only=True):
@@ -60,7 +73,7 @@ async def explain(call: Call) -> Fields:
     what, data = call.query, call.body
     assert isinstance(what, What)
     assert isinstance(data, bytes)
-    return await _fields(partial(_explained_bytes, what, data))
+    return await _fields(partial(_explained_bytes, what, data), with_bytes=what.with_bytes)
 
 
 async def list_refusals(call: Call) -> list[RefusalView]:
@@ -70,11 +83,21 @@ async def list_refusals(call: Call) -> list[RefusalView]:
 
 async def explain_refusal(call: Call) -> Fields:
     """List the fields of a refused request; mark the one that was refused."""
+    wanted = call.query
+    assert isinstance(wanted, RefusalWanted)
     refusal = call.bench.refusals.get(call.path["id"])
     # a copy for the thread, because the broker may still add some
     refusal = refusal._replace(partitions=dict(refusal.partitions))
-    fields = await _fields(partial(_explained, refusal))
+    fields = await _fields(partial(_explained, refusal), with_bytes=wanted.with_bytes)
     return {**msgspec.to_builtins(_view(refusal)), **fields}
+
+
+async def get_refused_bytes(call: Call) -> Raw:
+    """Return the bytes of a refused request as it came, with its size in front.
+
+    A very long request is cut, and its secrets are blotted out.
+    """
+    return Raw(_OCTETS, call.bench.refusals.get(call.path["id"]).frame)
 
 
 def _explained_bytes(what: What, data: bytes) -> "Explanation":
@@ -120,13 +143,14 @@ def _view(refusal: Refusal) -> RefusalView:
     )
 
 
-async def _fields(work: "partial[Explanation]") -> Fields:
+async def _fields(work: "partial[Explanation]", *, with_bytes: bool) -> Fields:
     # the first import or a large batch takes a while, for which clients must not wait
-    return await to_thread.run_sync(lambda: dict(work().as_json()))
+    return await to_thread.run_sync(lambda: dict(work().as_json(with_bytes=with_bytes)))
 
 
 RESOURCES = (
     Resource("POST", "/v1/explain", explain, answer=Fields, body=bytes, query=What),
     Resource("GET", "/v1/refusals", list_refusals, answer=list[RefusalView]),
-    Resource("GET", "/v1/refusals/{id}", explain_refusal, answer=Fields),
+    Resource("GET", "/v1/refusals/{id}", explain_refusal, answer=Fields, query=RefusalWanted),
+    Resource("GET", "/v1/refusals/{id}/request", get_refused_bytes, answer=Raw),
 )

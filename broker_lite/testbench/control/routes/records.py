@@ -3,11 +3,13 @@
 from typing import Annotated, Final
 
 import msgspec
+from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.uncollected import uncollected
 from broker_lite.log.log import Log
+from broker_lite.log.timestamps import offset_for_timestamp
 from broker_lite.seed.writer import SeedWriter
 from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.control.routes.topics import find_topic
@@ -34,6 +36,7 @@ class RecordsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     Attributes:
         partition: the only one; all of them if it is left out.
         from_offset: where to begin; at the log start if it is left out.
+        from_ms: begin at the first record that is not older, instead; in ms since 1970.
         limit: at most so many lines, up to 100,000; they also end after 32 MB.
         read_committed: without the records of open and aborted transactions.
         offsets: whether each line tells the record's offset, too, which seed files do not have.
@@ -41,6 +44,7 @@ class RecordsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     partition: int | None = None
     from_offset: int | None = msgspec.field(default=None, name="from")
+    from_ms: Annotated[int, msgspec.Meta(ge=0)] | None = None
     limit: _RecordLimit = 1000
     read_committed: bool = False
     offsets: bool = False
@@ -64,8 +68,8 @@ async def read_records(call: Call) -> Raw:
     assert isinstance(asked, RecordsQuery)
     topic = find_topic(call.bench.life, call.path["topic"])
     if asked.partition is None:
-        if asked.from_offset is not None:
-            raise ControlError(_BAD_REQUEST, "an offset to begin at needs a partition", "?from")
+        if asked.from_offset is not None or asked.from_ms is not None:
+            raise ControlError(_BAD_REQUEST, "a place to begin at needs a partition", "?from")
         partitions = range(topic.partition_count)
     elif 0 <= asked.partition < topic.partition_count:
         partitions = range(asked.partition, asked.partition + 1)
@@ -79,16 +83,24 @@ async def read_records(call: Call) -> Raw:
         if left == 0 or size_bytes >= LINES_BYTES_MAX:
             break
         log = cluster.log(topic.name, index)
-        more = await read_lines(
-            log, Wanted(_start(log, asked.from_offset), left, asked.read_committed, asked.offsets)
-        )
+        start = await _start(log, asked)
+        more = await read_lines(log, Wanted(start, left, asked.read_committed, asked.offsets))
         lines += more
         size_bytes += sum(map(len, more))
         await checkpoint()
     return Raw(LINES, b"".join(lines))
 
 
-def _start(log: Log, from_offset: int | None) -> int:
+async def _start(log: Log, asked: RecordsQuery) -> int:
+    """Return the offset to begin at.
+
+    Raises:
+        ControlError: 400, it is not in the log.
+    """
+    from_offset = asked.from_offset
+    if asked.from_ms is not None:
+        found = await to_thread.run_sync(offset_for_timestamp, log, asked.from_ms)
+        return log.log_end_offset if found is None else found.offset
     if from_offset is None:
         return log.log_start_offset
     if not log.log_start_offset <= from_offset <= log.log_end_offset:

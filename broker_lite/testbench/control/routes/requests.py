@@ -9,7 +9,7 @@ from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal import reading
-from broker_lite.testbench.journal.follow import Missed, check_recorded, follow
+from broker_lite.testbench.journal.follow import QUEUE_MAX, Missed, Pace, check_recorded, follow
 from broker_lite.testbench.journal.lint.finding import Finding
 from broker_lite.testbench.journal.lint.run import lint
 from broker_lite.testbench.journal.match import Comparison, match
@@ -71,6 +71,16 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             group=self.group,
             txn_id=self.txn_id,
         )
+
+
+class Followed(Wanted, forbid_unknown_fields=True, kw_only=True):
+    """Which requests are told, and at which rate.
+
+    Attributes:
+        per_second: at most so many; the newest ones, and how many were left out in between.
+    """
+
+    per_second: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
 
 
 class Lines(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -203,19 +213,24 @@ async def follow_requests(call: Call) -> Raw:
     Requests have to be recorded when it begins.
     """
     wanted = call.query
-    assert isinstance(wanted, Wanted)
+    assert isinstance(wanted, Followed)
     selectors, after = wanted.selectors(), reading.number_of(wanted.after, "?after")
     # here, because a stream that has begun can tell no error
     check_recorded(call.bench.journal, Matcher(selectors), "?keys")
 
     async def events() -> AsyncIterator[bytes]:
-        with follow(call.bench.journal, selectors, after=after) as follower:
-            async for facts in follower:
+        pace = Pace(wanted.per_second)
+        # Requests that a filter chooses may be rare: they must not be lost among the others.
+        is_filtered = wanted.errors or selectors != Selectors(keys=selectors.keys)
+        queue_max = QUEUE_MAX if is_filtered else pace.queue_max
+        with follow(call.bench.journal, selectors, after=after, queue_max=queue_max) as each:
+            async for facts in each:
                 if isinstance(facts, Missed):
                     yield b'event: missed\ndata: {"requests": %d}\n\n' % facts.requests
                 elif not wanted.errors or reading.has_failed(facts):
                     told = msgspec.json.encode(reading.summary(facts))
                     yield b"id: %s\ndata: %s\n\n" % (facts.entry.id.encode(), told)
+                    await pace.next()
 
     return Raw(_EVENTS, events())
 
@@ -336,7 +351,7 @@ RESOURCES = (
     Resource("DELETE", "/v1/requests", forget),
     Resource("GET", "/v1/requests/recording", get_journal, answer=JournalView),
     Resource("PUT", "/v1/requests/recording", record, answer=JournalView, body=Recording),
-    Resource("GET", "/v1/requests/follow", follow_requests, answer=Raw, query=Wanted),
+    Resource("GET", "/v1/requests/follow", follow_requests, answer=Raw, query=Followed),
     Resource("GET", "/v1/requests/lines", tell_lines, answer=list[str], query=Lines),
     Resource("GET", "/v1/requests/lint", find_habits, answer=list[Finding], query=Since),
     Resource("POST", "/v1/requests/find", find_requests, answer=list[Summary], body=RequestsSought),

@@ -15,6 +15,7 @@ from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.glob import glob
 from broker_lite.testbench.turns import Turns
 
 _BAD_REQUEST: Final = 400
@@ -29,11 +30,13 @@ class TopicPage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         after: only names behind this one.
         limit: at most so many.
         internal: whether topics of the broker itself are listed, too.
+        match: only names like this; * and ? stand for any characters.
     """
 
     after: str = ""
     limit: Limit = 1000
     internal: bool = False
+    match: str = "*"
 
 
 class TopicSummary(msgspec.Struct, kw_only=True):
@@ -124,10 +127,11 @@ async def list_topics(call: Call) -> list[TopicSummary]:
     """List the topics, in the order of their names."""
     page, topics = call.query, call.bench.life.cluster.topics
     assert isinstance(page, TopicPage)
+    is_asked = glob(page.match, "?match")
     names = [
         name
         for name in sorted(topics)
-        if name > page.after and (page.internal or not topics[name].is_internal)
+        if name > page.after and (page.internal or not topics[name].is_internal) and is_asked(name)
     ]
     return [_summary(topics[name]) for name in names[: page.limit]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.testing import Broker, BrokerFailed, make_batch
 from broker_lite.wire import ZERO_UUID, messages
 from tests.log.batches import batch, record
 from tests.support.raw_client import RawClient
@@ -199,3 +199,25 @@ def test_a_refused_request_is_explained_by_the_id_in_the_log(broker: Broker) -> 
     assert told["refused"]["rule"].startswith(("V-", "R-"))
     with pytest.raises(BrokerFailed, match="there is no refused request 'x0'"):
         broker.control("GET", "/v1/refusals/x0")
+
+
+def test_decompressed_bytes_are_told_to_who_asks(broker: Broker) -> None:
+    data = make_batch(b"value", compression="gzip")
+    _, told = octets(broker, "/v1/explain?kind=batch&with_bytes=true", data)
+    (part,) = told["records"]["parts"]
+    content = base64.b64decode(part["bytes"])
+    assert len(content) == part["size"]
+    assert b"value" in content
+    _, told = octets(broker, "/v1/explain?kind=batch", data)
+    assert "bytes" not in told["records"]["parts"][0]
+
+
+def test_the_bytes_of_a_refused_request(broker: Broker) -> None:
+    spoiled = bytearray(batch(record()))
+    spoiled[20] ^= 1
+    told = refused(broker, ("t", 0, spoiled))
+    data = broker.control("GET", f"/v1/refusals/{told['id']}/request")
+    assert isinstance(data, bytes)
+    assert bytes(spoiled) in data
+    again: Any = broker.control("GET", f"/v1/refusals/{told['id']}?with_bytes=true")
+    assert again["refused"]["rule"] == "V-20"

@@ -197,3 +197,24 @@ def test_batches_that_have_to_be_compressed_are_small(broker: Broker) -> None:
     (log,) = broker.data_dir.glob("t-0/*.log")
     data = memoryview(log.read_bytes())
     assert len([*walk(data)]) == 4
+
+
+def test_reading_begins_at_a_time(broker: Broker) -> None:
+    broker.create_topic("t", partitions=1)
+    for ms in (1000, 2000, 3000):
+        broker.produce("t", str(ms), timestamp_ms=ms)
+
+    def values(query: str) -> list[str]:
+        return [each["value"] for each in lines(broker, f"?partition=0&{query}")]
+
+    assert values("from_ms=0") == ["1000", "2000", "3000"]
+    assert values("from_ms=1001") == ["2000", "3000"]
+    assert values("from_ms=3000") == ["3000"]
+    assert values("from_ms=3001") == []
+
+
+@pytest.mark.parametrize("query", ["?from_ms=5", "?from_ms=-1&partition=0"])
+def test_a_time_needs_a_partition_and_is_not_negative(broker: Broker, query: str) -> None:
+    broker.create_topic("t", partitions=1)
+    with pytest.raises(BrokerFailed, match="from"):
+        lines(broker, query)

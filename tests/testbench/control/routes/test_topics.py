@@ -168,3 +168,15 @@ def test_a_wait_for_many_partitions_takes_little_time(broker: Broker) -> None:
     with pytest.raises(BrokerFailed, match="not as wanted after 2000 ms"):
         broker.wait_for_topic("many", records=1, timeout=timedelta(seconds=2))
     assert sum(process.cpu_times()[:2]) - before_s < 0.3
+
+
+def test_topics_are_chosen_by_a_pattern(broker: Broker) -> None:
+    for name in ("orders", "orders-old", "bills"):
+        broker.create_topic(name)
+
+    def names(match: str) -> list[str]:
+        return [each["name"] for each in asked(broker, "GET", f"/v1/topics?match={match}")]
+
+    assert names("orders*") == ["orders", "orders-old"]
+    assert names("*ill*") == ["bills"]
+    assert names("orders") == ["orders"]
