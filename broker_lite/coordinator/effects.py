@@ -7,6 +7,7 @@ sent. If the records cannot be written, the coordinator's state is loaded from t
 
 from typing import NamedTuple
 
+from broker_lite.coordinator.group_history import Note
 from broker_lite.wire.structs import Struct
 
 
@@ -43,21 +44,33 @@ class Effects:
         records: to be written in this order, as one batch, before any reply is sent.
         replies: each with the token of the request that it answers.
         prompt: tokens whose replies do not wait until the records are replicated.
+        notes: what groups did, and why, for people.
         producer: the producer id and epoch of the transaction that the records belong to, None if
             they belong to none.
     """
 
-    __slots__ = ("producer", "prompt", "records", "replies")
+    __slots__ = ("notes", "producer", "prompt", "records", "replies")
 
     def __init__(self) -> None:
         self.producer: tuple[int, int] | None = None
         self.records: list[StateRecord] = []
         self.replies: list[Reply] = []
         self.prompt: tuple[object, ...] = ()
+        self.notes: tuple[Note, ...] = ()
 
     def write(self, key: bytes, value: bytes | None) -> None:
         """Add a record."""
         self.records.append(StateRecord(key, value))
+
+    def add(self, later: "Effects") -> None:
+        """Add the effects of what happened after this."""
+        self.records += later.records
+        self.replies += later.replies
+        self.notes += later.notes
+
+    def note(self, group_id: str, epoch: int, what: str) -> None:
+        """Tell people what a group did, and why."""
+        self.notes += (Note(group_id, epoch, what),)
 
     def reply(self, token: object, response: Struct) -> None:
         """Answer an open request with a response message."""

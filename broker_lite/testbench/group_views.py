@@ -61,6 +61,20 @@ class OffsetView(msgspec.Struct, kw_only=True):
     metadata: str
 
 
+class StepView(msgspec.Struct, kw_only=True):
+    """One step of a group.
+
+    Attributes:
+        at_ms: when, by the broker's clock, in ms since 1970.
+        epoch: of the group after it; the generation of a classic group.
+        what: what happened, and why.
+    """
+
+    at_ms: int
+    epoch: int
+    what: str
+
+
 class GroupSummary(msgspec.Struct, kw_only=True):
     """A group.
 
@@ -90,12 +104,15 @@ class GroupView(GroupSummary, kw_only=True):
         lag: of all partitions together that are assigned or have a commit; None if there are none,
             because then nobody knows what is left.
         offsets: by topic, then by partition.
+        history: when and why it has rebalanced since the start, the newest last; of the last 500
+            steps of all groups.
     """
 
     members: list[MemberView]
     assigned: int
     lag: int | None
     offsets: dict[str, dict[str, OffsetView]]
+    history: list[StepView]
 
 
 def summary_of(life: Life, group: Group) -> GroupSummary:
@@ -154,6 +171,7 @@ def view_of(life: Life, group_id: str) -> GroupView:
             assigned=0,
             lag=None,
             offsets={},
+            history=_history(life, group_id),
         )
     members = _consumers(group) if isinstance(group, ConsumerGroup) else _classic(group)
     offsets = _offsets(life, group_id, members)
@@ -164,7 +182,13 @@ def view_of(life: Life, group_id: str) -> GroupView:
         assigned=sum(len(some) for each in members for some in each.assigned.values()),
         lag=sum(lags) if lags else None,
         offsets=offsets,
+        history=_history(life, group_id),
     )
+
+
+def _history(life: Life, group_id: str) -> list[StepView]:
+    found = life.coordinators.groups.history.of(group_id)
+    return [StepView(at_ms=at_ms, epoch=note.epoch, what=note.what) for at_ms, note in found]
 
 
 def _classic(group: ClassicGroup) -> list[MemberView]:

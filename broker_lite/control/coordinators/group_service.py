@@ -31,6 +31,7 @@ from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_history import GroupHistory
 from broker_lite.errors import ErrorCode, NotCoordinator, UnknownServerError
 from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
@@ -119,6 +120,11 @@ class Groups:
         for group_id in cluster.configured(GROUP_RESOURCE):
             made.registry.configure(group_id, cluster.configs(GROUP_RESOURCE, group_id))
         return made
+
+    @property
+    def history(self) -> GroupHistory:
+        """What groups did since the start, and why."""
+        return self._state.history
 
     # -- requests
 

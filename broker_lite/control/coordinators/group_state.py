@@ -15,6 +15,7 @@ from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.coordinator.effects import Effects, Reply
+from broker_lite.coordinator.group_history import GroupHistory
 from broker_lite.errors import (
     BrokerError,
     ErrorCode,
@@ -48,6 +49,7 @@ class GroupState:
         topic: the topic of the log.
         waits: for the replicas of the log's partitions.
         unloaded: partitions that could not be read, or that have not been read again yet.
+        history: what groups did since the start.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class GroupState:
         self.topic = waits.topic
         self.waits = waits
         self.unloaded: set[int] = set()
+        self.history = GroupHistory()
         # by partition, in monotonic milliseconds: how long reading it took; when to read it again
         self._load_ms: dict[int, int] = {}
         self._not_before_ms: dict[int, int] = {}
@@ -201,6 +204,8 @@ class GroupState:
         return unwritten
 
     def _append(self, partition: int, effects: Effects) -> None:
+        if effects.notes:
+            self.history.add(self._clock.now_ms(), effects.notes)
         if effects.records:
             now_ms = self._clock.steady_ms()
             self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)

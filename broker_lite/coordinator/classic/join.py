@@ -17,6 +17,7 @@ from broker_lite.coordinator.classic.phases import (
     rebalance_or_complete,
 )
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_protocols
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
@@ -200,7 +201,8 @@ def _join_known(group: ClassicGroup, member: ClassicMember, event: _Join) -> Non
         group.answer_join(member, event.caller, event.effects)
     else:
         _update(group, member, event)
-        rebalance_or_complete(group, event.effects, event.now_ms)
+        why = f"member {shown(member.member_id)} joined again"
+        rebalance_or_complete(group, event.effects, event.now_ms, why)
 
 
 def _update(group: ClassicGroup, member: ClassicMember, event: _Join) -> None:
@@ -246,4 +248,5 @@ def _replace(group: ClassicGroup, member: ClassicMember, new_id: str, event: _Jo
         else:
             group.answer_join(member, caller, effects, with_members=False, leader=old_leader)
     else:
-        prepare_rebalance(group, effects, now_ms)
+        why = f"member {shown(new_id)} took the place of a static member"
+        prepare_rebalance(group, effects, now_ms, why)

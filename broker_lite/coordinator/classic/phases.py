@@ -10,6 +10,7 @@ from broker_lite.coordinator.classic.answers import refuse_sync
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.timers import JOIN, SESSION
 from broker_lite.errors import ErrorCode
 
@@ -39,15 +40,23 @@ def add_member(
     rebalance.park_join(member, caller)
     deadline_ms = now_ms + group.settings.new_member_join_timeout_ms
     rebalance.start_session(member.member_id, deadline_ms)
-    rebalance_or_complete(group, effects, now_ms)
+    rebalance_or_complete(group, effects, now_ms, f"member {shown(member.member_id)} joined")
 
 
-def rebalance_or_complete(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """Start a rebalance after a change, or complete the current one if everyone has joined."""
+def rebalance_or_complete(group: ClassicGroup, effects: Effects, now_ms: int, why: str) -> None:
+    """Start a rebalance after a change, or complete the current one if everyone has joined.
+
+    Args:
+        group: the group.
+        effects: of the event.
+        now_ms: the time.
+        why: the change, for people.
+    """
     if group.state is _PREPARING:
+        effects.note(group.group_id, group.rebalance.generation, why)
         complete_if_all_joined(group, effects, now_ms)
     else:
-        prepare_rebalance(group, effects, now_ms)
+        prepare_rebalance(group, effects, now_ms, why)
 
 
 def complete_if_all_joined(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
@@ -60,12 +69,19 @@ def complete_if_all_joined(group: ClassicGroup, effects: Effects, now_ms: int) -
         _complete_join(group, effects, now_ms)
 
 
-def prepare_rebalance(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
+def prepare_rebalance(group: ClassicGroup, effects: Effects, now_ms: int, why: str) -> None:
     """Start a rebalance from Empty, CompletingRebalance or Stable.
+
+    Args:
+        group: the group.
+        effects: of the event.
+        now_ms: the time.
+        why: the reason, for people.
 
     Rule: G-33, G-44 (GroupMetadataManager.prepareRebalance).
     """
     roster, rebalance = group.roster, group.rebalance
+    effects.note(group.group_id, rebalance.generation, f"a rebalance begins: {why}")
     if group.state is _COMPLETING:
         for member in roster.members.values():
             roster.set_assignment(member, b"")
@@ -108,6 +124,8 @@ def _complete_join(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
     roster, rebalance = group.roster, group.rebalance
     rebalance.cancel_join_timer()
     for member_id in rebalance.missing_members():
+        what = f"member {shown(member_id)} did not join again in time"
+        effects.note(group.group_id, rebalance.generation, what)
         group.drop_member(member_id, effects)
     if not rebalance.elect_joined_leader() and roster.members:
         wait_ms = max(roster.rebalance_timeout_ms, _WAIT_AGAIN_MS_MIN)
@@ -117,9 +135,12 @@ def _complete_join(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
     group.choose_protocol()
     if not roster.members:
         rebalance.change_state(_EMPTY, now_ms)
+        effects.note(group.group_id, rebalance.generation, "no member is left")
         group.write(effects)
         return
     rebalance.change_state(_COMPLETING, now_ms)
+    what = f"{len(roster.members)} members have joined; the leader assigns"
+    effects.note(group.group_id, rebalance.generation, what)
     for member in roster.members.values():
         if (caller := rebalance.take_join(member)) is not None:
             group.answer_join(member, caller, effects)
@@ -156,6 +177,7 @@ def assign(
     group.write(effects)
     _end_syncs(group, ErrorCode.NONE, effects, now_ms)
     group.rebalance.change_state(_STABLE, now_ms)
+    effects.note(group.group_id, group.rebalance.generation, "assigned: the group is stable")
 
 
 def _end_syncs(group: ClassicGroup, error_code: ErrorCode, effects: Effects, now_ms: int) -> None:
@@ -211,7 +233,8 @@ def _session_is_due(group: ClassicGroup, member_id: str, effects: Effects, now_m
         if group.rebalance.everyone_joined:
             _complete_join(group, effects, now_ms)
     elif member is not None:
-        prepare_rebalance(group, effects, now_ms)
+        why = f"the session of member {shown(member_id)} ended"
+        prepare_rebalance(group, effects, now_ms, why)
 
 
 def _sync_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
@@ -225,7 +248,8 @@ def _sync_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
     for member_id in missing:
         group.drop_member(member_id, effects)
     if missing:
-        prepare_rebalance(group, effects, now_ms)
+        why = f"{len(missing)} members sent no SyncGroup in time"
+        prepare_rebalance(group, effects, now_ms, why)
 
 
 def loaded(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
@@ -239,4 +263,5 @@ def loaded(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
     for member in group.roster.members.values():
         group.rebalance.restart_session(member, now_ms)
     if len(group.roster.members) > group.settings.classic_size_max:
-        prepare_rebalance(group, effects, now_ms)
+        why = "it has more members than the setting allows now"
+        prepare_rebalance(group, effects, now_ms, why)

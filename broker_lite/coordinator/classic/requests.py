@@ -17,6 +17,7 @@ from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
 from broker_lite.coordinator.classic.phases import assign, park_sync, rebalance_or_complete
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_history import shown
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
@@ -120,7 +121,9 @@ def leave(
         results.append((member_id, instance_id, error_code))
     answer_leave(effects, caller, results)
     if group.state is not _EMPTY and any(result[2] is ErrorCode.NONE for result in results):
-        rebalance_or_complete(group, effects, now_ms)
+        left = [shown(each[0]) for each in results if each[2] is ErrorCode.NONE]
+        why = f"member {left[0]} left" if len(left) == 1 else f"{len(left)} members left"
+        rebalance_or_complete(group, effects, now_ms, why)
 
 
 def _leave_one(

@@ -39,6 +39,7 @@ from broker_lite.coordinator.consumer.regexes import (
 )
 from broker_lite.coordinator.consumer.target import subscribed_ids, update_target
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import BrokerError, UnreleasedInstanceId
 from broker_lite.wire import messages
@@ -244,7 +245,8 @@ def advance(
     is_subscription_changed = updated.topic_names != member.topic_names or is_regex_changed
     if is_regex_changed:
         update_regex(group, member.regex, updated.regex, effects, now_ms)
-    update_group_epoch(group, effects, now_ms, is_due=is_subscription_changed)
+    changed = updated.member_id if is_subscription_changed else None
+    update_group_epoch(group, effects, now_ms, changed=changed)
     update_target(group, effects, now_ms)
     return reconcile_member(
         group,
@@ -277,15 +279,22 @@ def replace_member(
 
 
 def update_group_epoch(
-    group: ConsumerGroup, effects: Effects, now_ms: int, *, is_due: bool
+    group: ConsumerGroup, effects: Effects, now_ms: int, *, changed: str | None
 ) -> None:
-    """Raise the group epoch if `is_due`, or if the subscribed topics have changed.
+    """Raise the group epoch if a subscription or the subscribed topics have changed.
+
+    Args:
+        group: the group.
+        effects: of the event.
+        now_ms: the time.
+        changed: the member whose subscription has changed, None if none has.
 
     Rule: G-84, G-88 (updateSubscriptionMetadata).
     """
     if is_refresh_due(group, now_ms):
         group.is_metadata_stale = True
         group.regexes_to_match = None
+    is_due = changed is not None
     if group.is_metadata_stale:
         is_due |= refresh_regexes(group, effects, now_ms)
     elif not is_due:
@@ -293,6 +302,10 @@ def update_group_epoch(
     metadata_hash = group.topics_hash()
     if is_due or metadata_hash != group.metadata_hash:
         changes.put_group_epoch(group, group.group_epoch + 1, metadata_hash, effects)
+        why = "topics changed"
+        if changed is not None:
+            why = f"member {shown(changed)} joined or changed its subscription"
+        effects.note(group.group_id, group.group_epoch, f"new assignment: {why}")
     if group.is_metadata_stale and not group.regexes_to_match:
         group.regexes_matched_ms = now_ms
     group.is_metadata_stale = bool(group.regexes_to_match)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Final
 
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.checks import known_member, known_static_member
@@ -14,8 +15,11 @@ from broker_lite.coordinator.consumer.member import (
 )
 from broker_lite.coordinator.consumer.regexes import drop_unused_regex
 from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.timers import JOIN, REBALANCE, SYNC
 from broker_lite.wire import messages
+
+_SHOWN_MAX: Final = 3
 
 
 def leave(
@@ -91,6 +95,9 @@ def put_out(
     for regex in regexes:
         drop_unused_regex(group, regex, effects)
     changes.put_group_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
+    gone = ", ".join(shown(each) for each in list(member_ids)[:_SHOWN_MAX])
+    what = f"new assignment: {len(member_ids)} members left or were silent for too long: {gone}"
+    effects.note(group.group_id, group.group_epoch, what)
 
 
 def delete_group(group: ConsumerGroup, effects: Effects) -> None:

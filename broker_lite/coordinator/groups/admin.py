@@ -150,8 +150,9 @@ class GroupAdmin:
         effects = Effects()
         if isinstance(group, ConsumerGroup):
             put_group_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
+            effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
         elif group.state is not ClassicGroupState.PREPARING_REBALANCE:
-            prepare_rebalance(group, effects, now_ms)
+            prepare_rebalance(group, effects, now_ms, "asked for by a test")
         return effects
 
     def delete_groups(

@@ -235,8 +235,7 @@ class GroupMembers:
         elif old is not None:
             old.write_tombstone(effects)
             old.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
-        effects.records += created.records
-        effects.replies += created.replies
+        effects.add(created)
 
     def _upgrade(
         self,
@@ -269,6 +268,7 @@ class GroupMembers:
             old.dismiss(ErrorCode.REBALANCE_IN_PROGRESS, effects)
             group.loaded(now_ms)
             effects.records += created.records
+            effects.notes += created.notes
         effects.replies += created.replies
 
     def on_time(self, now_ms: int) -> GroupEffects:

@@ -43,7 +43,7 @@ def downgrade(
     if not group.settings.downgrade or stay > group.settings.classic_size_max:
         return None
     classic = convert(group, leaving, effects, now_ms)
-    prepare_rebalance(classic, effects, now_ms)
+    prepare_rebalance(classic, effects, now_ms, "the last member of the newer protocol left")
     return classic
 
 

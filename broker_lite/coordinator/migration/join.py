@@ -28,6 +28,7 @@ from broker_lite.coordinator.consumer.reconcile import Owned
 from broker_lite.coordinator.consumer.regexes import update_regex
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_subscription
+from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.migration.downgrade import convert
 from broker_lite.coordinator.timers import JOIN, SYNC
 from broker_lite.errors import BrokerError, ErrorCode, InconsistentGroupProtocol, UnknownServerError
@@ -213,12 +214,13 @@ def _downgrade(
     is_changed = updated.topic_names != member.topic_names or updated.regex != member.regex
     if updated.regex != member.regex:
         update_regex(group, member.regex, updated.regex, effects, now_ms)
-    update_group_epoch(group, effects, now_ms, is_due=is_changed)
+    update_group_epoch(group, effects, now_ms, changed=updated.member_id if is_changed else None)
     if not is_changed:
         updated = reconcile_member(
             group, updated, owned, effects, now_ms, is_subscription_changed=False
         )
     classic = convert(group, (), effects, now_ms)
     if is_changed:
-        prepare_rebalance(classic, effects, now_ms)
+        why = f"the subscription of member {shown(updated.member_id)} changed"
+        prepare_rebalance(classic, effects, now_ms, why)
     return updated, classic

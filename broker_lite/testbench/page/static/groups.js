@@ -1,6 +1,6 @@
 // Groups with who has what and how far they are, and transactions.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Empty, Table, Told, Trouble, ask, clock, count, html, lasting, part, plain, useAction, usePolled } from "./base.js";
 import { Chart } from "./chart.js";
 
@@ -66,38 +66,28 @@ function Overview() {
   `;
 }
 
-// What was seen since the page is open: the lag of each look, and each change of the state.
-function useHistory(value) {
-  const kept = useRef({ times: [], lags: [], changes: [], last: null });
-  const [version, setVersion] = useState(0);
+// The lag of each look since the page is open.
+function useLags(value) {
+  const kept = useRef({ times: [], lags: [] });
+  const [data, setData] = useState([[], []]);
   useEffect(() => {
     if (!value) return;
-    const { times, lags, changes } = kept.current;
+    const { times, lags } = kept.current;
     times.push(Date.now() / 1000);
     lags.push(value.lag);
     if (times.length > KEPT) {
       times.shift();
       lags.shift();
     }
-    const members = value.members.map((each) => each.id);
-    const before = kept.current.last;
-    const now = { state: value.state, epoch: value.epoch, members };
-    if (!before || before.state !== now.state || before.epoch !== now.epoch) {
-      const joined = before ? members.filter((each) => !before.members.includes(each)).length : 0;
-      const left = before ? before.members.filter((each) => !members.includes(each)).length : 0;
-      changes.unshift({ at: Date.now(), ...now, joined, left, isFirst: !before });
-      changes.length = Math.min(changes.length, 100);
-    }
-    kept.current.last = now;
-    setVersion((old) => old + 1);
+    setData([times.slice(), lags.slice()]);
   }, [value]);
-  return useMemo(() => ({ data: [kept.current.times.slice(), kept.current.lags.slice()], changes: kept.current.changes.slice() }), [version]);
+  return data;
 }
 
 function Group({ name }) {
   const { value, error, refresh } = usePolled(`/v1/groups/${part(name)}`, EVERY_MS);
   const { told, run } = useAction();
-  const { data, changes } = useHistory(value);
+  const data = useLags(value);
   const act = (text, method, path) =>
     run(text, async () => {
       await ask(method, `/v1/groups/${part(name)}${path}`, method === "POST" ? {} : undefined);
@@ -116,10 +106,13 @@ function Group({ name }) {
           </p>
           <${Assignment} group=${value} act=${act} />
           <${Chart} label="Lag since this page was opened" lines=${["records"]} data=${data} />
-          <h2>What was seen</h2>
-          <ol class="history" aria-label="Changes, the newest first">
-            ${changes.map((each) => html`<li key=${`${each.at}-${each.epoch}`}><span class="time">${clock(each.at)}</span> <${StateTag} state=${each.state} /> epoch ${each.epoch}, ${count(each.members.length, "member")}${each.joined ? `, ${each.joined} joined` : ""}${each.left ? `, ${each.left} left` : ""}${each.isFirst ? " (when this page was opened)" : ""}</li>`)}
-          </ol>
+          <h2>Rebalances and their reasons</h2>
+          ${value.history.length
+            ? html`<ol class="history" aria-label="Steps, the newest first">${value.history
+                .slice()
+                .reverse()
+                .map((each) => html`<li><span class="time">${clock(each.at_ms)}</span> <span class="tag">${value.type === "consumer" ? "epoch" : "generation"} ${each.epoch}</span> ${plain(each.what, 400)}</li>`)}</ol>`
+            : html`<p class="note">None since the broker was started, or others have taken their place.</p>`}
         `
       : null}
   `;

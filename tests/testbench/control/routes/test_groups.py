@@ -3,6 +3,7 @@
 Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_views.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -262,3 +263,28 @@ def test_a_group_whose_state_cannot_be_loaded_is_told() -> None:
     life: Any = SimpleNamespace(coordinators=SimpleNamespace(groups=groups))
     with pytest.raises(NotCoordinator, match="__consumer_offsets-3, where it is, is not loaded"):
         view_of(life, "g")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "joined", "left"),
+    [
+        (
+            "classic",
+            r"a rebalance begins: member me-.* joined",
+            r"a rebalance begins: member me-.* left",
+        ),
+        ("consumer", r"new assignment: member .* joined", r"new assignment: 1 members left"),
+    ],
+)
+def test_a_group_tells_why_it_has_rebalanced(
+    broker: Broker, protocol: str, joined: str, left: str
+) -> None:
+    with consuming(broker, protocol):
+        wait(broker, state="Stable", assigned=4)
+        asked(broker, "POST", "/v1/groups/g/rebalance")
+        wait(broker, state="Stable", assigned=4)
+    history = wait(broker, state="Empty")["history"]
+    told = " | ".join(each["what"] for each in history)
+    assert re.search(f"{joined}.*asked for by a test.*{left}", told)
+    assert [each["at_ms"] for each in history] == sorted(each["at_ms"] for each in history)
+    assert history[0]["epoch"] < history[-1]["epoch"]
