@@ -96,13 +96,14 @@ class LoadClient:
             send(frame_at(sent))
         sent += 1
         for _ in range(requests):
-            answered_bytes += self._skip_response()
+            answered_bytes += self.skip()
             if sent < requests:
                 send(frame_at(sent))
                 sent += 1
         return answered_bytes
 
-    def _skip_response(self) -> int:
+    def skip(self) -> int:
+        """Receive one answer, and return how many bytes it has."""
         receive, sink = self.socket.recv_into, self._sink
         size = self._size()
         missing = size
