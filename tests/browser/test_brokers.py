@@ -65,3 +65,13 @@ def test_habits_are_told(broker: Broker, look: Look) -> None:
     page = look("brokers")
     finding = page.locator(".finding").first
     expect(finding).to_contain_text("shop")
+
+
+def test_users_and_tls_are_told_where_they_are_on(watched: Watched) -> None:
+    settings = {"broker.lite.control": "127.0.0.1:0", "broker.lite.security": "sasl_ssl"}
+    with Broker(settings) as broker:
+        page = watched.open(f"{url_of(broker)}/#/brokers")
+        expect(page.get_by_role("heading", name="Security")).to_be_visible()
+        expect(page.get_by_text("over SASL_SSL, mechanisms")).to_be_visible()
+        expect(page.get_by_text("user / user-secret", exact=True)).to_be_visible()
+        expect(page.get_by_role("link", name="ca.pem")).to_be_visible()

@@ -157,7 +157,7 @@ function Security() {
   return html`
     <h2>Security</h2>
     <p>Clients reach <code>${value.bootstrap}</code> over ${value.protocol}${value.mechanisms.length ? `, mechanisms ${value.mechanisms.join(", ")}` : ""}.</p>
-    ${value.users.length ? html`<p>Users: ${value.users.map((each) => html`<span class="tag">${plain(typeof each === "string" ? each : each.name, 60)}</span> `)}</p>` : null}
+    ${value.users.length ? html`<p>Users: ${value.users.map((each) => html`<span class="tag">${plain(each.name, 60)} / ${plain(each.password, 60)}${each.is_super ? ", super user" : ""}</span> `)}</p>` : null}
     <p>Settings for clients: <a href="/v1/security/client.properties">client.properties</a>, <a href="/v1/security/librdkafka.json">librdkafka.json</a>, <a href="/v1/security/ca.pem">ca.pem</a></p>
   `;
 }
