@@ -9,6 +9,10 @@ _INT64_MAX = (1 << 63) - 1
 class LogConfig:
     """Settings of a log, by Kafka's names; defaults are Kafka's.
 
+    Attributes:
+        headers_only_up_to: not None where records are discarded: of each batch only the header is
+            written, and a batch may have so many bytes.
+
     See: S-99 (LogConfig).
     """
 
@@ -30,3 +34,4 @@ class LogConfig:
     delete_retention_ms: int = 86_400_000
     is_append_time: bool = False
     producer_id_expiration_ms: int = 86_400_000
+    headers_only_up_to: int | None = None

@@ -1,12 +1,10 @@
 """The log of one partition: it takes batches, rolls, and moves its start.
 
 A Log consists of parts: the segments; the flusher, which makes them durable; the visibility, which
-knows how far readers see; the leader epochs with their file; the producers. The functions of
-read.py and timestamps.py read a Log.
+knows how far readers see; the leader epochs with their file; the producers.
 
-There is one node with one replica. So the high watermark is the log end offset, unless records are
-held back until they are flushed. One thread uses a Log; only its flusher may run in other threads
-at the same time. The caller passes the time as now_ms.
+The high watermark is the log end offset, unless records are held back until they are flushed or
+replicated. One thread uses a Log; only its flusher may run in other threads at the same time.
 """
 
 import logging
@@ -16,6 +14,7 @@ from typing import Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, PolicyViolation
 from broker_lite.log.config import LogConfig
+from broker_lite.log.discarding import header_only
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.log.flusher import Flusher
@@ -119,8 +118,6 @@ class Log:
         # Whether the next batch has to wait for a file, or must not be written at all.
         self._is_unsettled = first_use is not None
 
-    # -- offsets
-
     @property
     def high_watermark(self) -> int:
         """The offset that readers may not reach."""
@@ -167,11 +164,13 @@ class Log:
         Rule: V-51 to V-53 (UnifiedLog.append).
         See: V-54 to V-59.
         """
+        config = self.config
+        if config.headers_only_up_to is not None:
+            records = header_only(records, config.headers_only_up_to)
         buffer, batch, _, max_timestamp, append_time_ms = records
         size_bytes = len(buffer)
         base_offset = self.log_end_offset
         last_offset = base_offset + batch.last_offset_delta
-        config = self.config
         if self._is_unsettled or self.flusher.offline_reason is not None:
             self._settle()
         if size_bytes > config.segment_bytes:
@@ -323,8 +322,8 @@ class Log:
     def advance_start(self, offset: int) -> None:
         """Move the log start offset forward, unless it is there already; wake the readers.
 
-        The leader epochs' file is written at the next roll or at the end. To replace a file takes
-        up to 5 ms on a busy disk, and retention moves the start of many logs at once.
+        The leader epochs' file is written at the next roll or at the end: that takes up to 5 ms on
+        a busy disk, and retention moves the start of many logs at once.
 
         Rule: S-53 (UnifiedLog.maybeIncrementLogStartOffset).
         See: S-52, S-65.
@@ -372,7 +371,7 @@ class Log:
         return segment
 
     def flush(self, offset: int | None = None) -> None:
-        """Make everything below an offset durable, by default everything; see Flusher.flush."""
+        """Make everything below an offset durable, by default everything."""
         self.flusher.flush(self.log_end_offset if offset is None else offset)
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from broker_lite.record.records import read_content
 
 AT_ONCE_FILE_BYTES_MAX: Final = 512 * 1024
 """The event loop does not read larger batches."""
+AT_ONCE_BATCHES_MAX: Final = 1000
 LATEST: Final = -1
 EARLIEST: Final = -2
 
@@ -33,7 +34,7 @@ class TimestampOffset(NamedTuple):
 
 
 class HeavyBatch(Exception):
-    """A batch takes too long to be searched in the event loop.
+    """A batch takes too long for the event loop, or too many came before it.
 
     Args:
         candidate: searches the batch; for a thread.
@@ -81,10 +82,13 @@ def _search(
     """Rule: S-23 (LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp)."""
     entry = true_time_entry(segment, timestamp)
     offset = segment.base_offset + (entry.value if entry is not None else 0)
-    for place, file in _batches_from(segment, max(offset, start_offset)):
-        if place.max_timestamp < timestamp or place.last_offset < start_offset:
-            continue
+    begin = max(offset, start_offset)
+    for place, file, is_enough in _batches_from(segment, begin, start_offset, at_once):
         candidate = Candidate(file, place, timestamp, offset_min=start_offset)
+        if is_enough:
+            raise HeavyBatch(candidate, place.last_offset + 1)
+        if place.max_timestamp < timestamp:
+            continue
         found = candidate.search(at_once=at_once)
         if found is not None:
             return found
@@ -112,10 +116,14 @@ def max_timestamp_offset(
         if not segment.size_bytes:
             return None
         timestamp, offset = segment.max_timestamp_entry()
-        for place, file in _batches_from(segment, max(offset, from_offset)):
-            if place.max_timestamp != timestamp or place.last_offset < from_offset:
+        begin = max(offset, from_offset)
+        for place, file, is_enough in _batches_from(segment, begin, from_offset, at_once):
+            candidate = Candidate(file, place, timestamp, exactly=True)
+            if is_enough:
+                raise HeavyBatch(candidate, place.last_offset + 1)
+            if place.max_timestamp != timestamp:
                 continue
-            found = Candidate(file, place, timestamp, exactly=True).search(at_once=at_once)
+            found = candidate.search(at_once=at_once)
             if found is not None:
                 return found
     except OSError as error:
@@ -253,8 +261,17 @@ class Candidate:
         return record.timestamp >= self._timestamp
 
 
-def _batches_from(segment: LogSegment, offset: int) -> Iterator[tuple[BatchPosition, OpenFile]]:
-    start, _ = segment.search_start(offset)
-    file = segment.file()
+def _batches_from(
+    segment: LogSegment, begin: int, from_offset: int, at_once: bool
+) -> Iterator[tuple[BatchPosition, OpenFile, bool]]:
+    """Walk over the batches that reach an offset, from a place of the index on.
+
+    With at_once the third value is true when the event loop has had enough of them: where topics
+    discard their records, most batches are empty.
+    """
+    start, _ = segment.search_start(begin)
+    file, count = segment.file(), 0
     for place in walk(file, start, segment.size_bytes):
-        yield place, file
+        if place.last_offset >= from_offset:
+            count += 1
+            yield place, file, at_once and count > AT_ONCE_BATCHES_MAX

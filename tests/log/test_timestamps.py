@@ -148,6 +148,26 @@ def test_s23_a_batch_that_is_large_or_unfolds_to_much_is_for_a_thread(
     assert heavy.value.candidate.search_within(UNBOUNDED) == (T0, 0, 0)
 
 
+@pytest.mark.parametrize("find", ["offset_for_timestamp", "max_timestamp_offset"])
+def test_s23_s24_very_many_empty_batches_are_searched_in_parts(tmp_path: Path, find: str) -> None:
+    log = open_log(tmp_path / "t-0", LogConfig(headers_only_up_to=1000, segment_ms=FOREVER_MS))
+    for _ in range(2500):
+        append(log)
+    log.update_config(LogConfig(segment_ms=FOREVER_MS))
+    append(log)
+    time = {"timestamp": T0} if find == "offset_for_timestamp" else {}
+    search = getattr(timestamps, find)
+    with pytest.raises(timestamps.HeavyBatch) as first:
+        search(log, **time, at_once=True)
+    with pytest.raises(timestamps.HeavyBatch) as second:
+        search(log, **time, from_offset=first.value.next_offset, at_once=True)
+    for heavy, next_offset in ((first.value, 1001), (second.value, 2002)):
+        assert heavy.next_offset == next_offset
+        assert heavy.candidate.search_within(UNBOUNDED) is None
+    assert search(log, **time, from_offset=2002, at_once=True) == (T0, 2500, 0)
+    assert search(log, **time) == (T0, 2500, 0)
+
+
 def candidate_of(data: bytes, timestamp: int, offset_min: int) -> timestamps.Candidate:
     """A batch that is a whole file; the leader epoch is 3."""
     file: Any = SimpleNamespace(read_at=lambda position, size_bytes: data[position:size_bytes])

@@ -6,6 +6,7 @@ from typing import Final
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.log.canned.endless import EndlessPlan
 from broker_lite.log.config import LogConfig
+from broker_lite.log.discarding import HEADERS_BYTES_MAX
 from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.record.canned import CannedShape
 from broker_lite.record.codecs.compression import Codec
@@ -71,20 +72,26 @@ class TopicConfigs:
         return made
 
     def log_config(self, topic: Topic) -> LogConfig:
-        """Return a topic's settings for its logs."""
+        """Return a topic's settings for its logs.
+
+        See: S-56.
+        """
         config = self.of(topic)
+        segment_bytes = config.effective_segment_bytes
+        discards = config.broker_lite_load_mode == "discard" and not topic.is_internal
         return LogConfig(
-            segment_bytes=config.effective_segment_bytes,
+            headers_only_up_to=segment_bytes if discards else None,
+            segment_bytes=min(segment_bytes, HEADERS_BYTES_MAX) if discards else segment_bytes,
             segment_ms=config.segment_ms,
             segment_jitter_ms=config.segment_jitter_ms,
             segment_index_bytes=config.segment_index_bytes,
             index_interval_bytes=config.index_interval_bytes,
             flush_messages=config.flush_messages,
             flush_ms=config.flush_ms,
-            cleanup_delete=config.deletes,
-            cleanup_compact=config.compacts,
+            cleanup_delete=config.deletes or discards,
+            cleanup_compact=config.compacts and not discards,
             retention_ms=config.retention_ms,
-            retention_bytes=config.retention_bytes,
+            retention_bytes=0 if discards else config.retention_bytes,
             file_delete_delay_ms=config.file_delete_delay_ms,
             min_compaction_lag_ms=config.min_compaction_lag_ms,
             max_compaction_lag_ms=config.max_compaction_lag_ms,

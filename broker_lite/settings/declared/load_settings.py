@@ -1,11 +1,11 @@
-"""The settings of topics whose records are made by the broker, for load tests of consumers."""
+"""The settings of topics for load tests: records that the broker makes, or does not keep."""
 
 from typing import Final
 
 from broker_lite.settings.setting import ConfigType, Scope, Setting
 from broker_lite.settings.values import Between, OneOf, Validator
 
-LOAD_MODES: Final = OneOf(("stored", "synthetic"))
+LOAD_MODES: Final = OneOf(("stored", "synthetic", "discard"))
 LOAD_COMPRESSIONS: Final = OneOf(("none", "gzip", "snappy", "lz4", "zstd"))
 END_MAX: Final = 1 << 62
 
@@ -29,8 +29,8 @@ LOAD_SETTINGS: Final = (
         ConfigType.STRING,
         "stored",
         "Where the records come from: stored ones were produced, synthetic ones are made by the "
-        "broker, for ever. While the mode is synthetic, nothing can be produced. Kafka's internal "
-        "topics are always stored.",
+        "broker, for ever, and nothing can be produced then. With discard, what is produced is "
+        "checked and acknowledged, but not kept. Kafka's internal topics are always stored.",
         LOAD_MODES,
     ),
     _load(

@@ -115,7 +115,8 @@ def test_each_field_follows_from_a_setting() -> None:
         segment_ms="15",
     )
     configs = TopicConfigs(Settings(given))
-    assert unchanged(configs.log_config(changed), LogConfig()) == set()
+    # only a topic that discards its records has the other one
+    assert unchanged(configs.log_config(changed), LogConfig()) == {"headers_only_up_to"}
     told = configs.validation_config(changed)
     assert unchanged(told, ValidationConfig(topic="another")) == set()
 
@@ -145,3 +146,27 @@ def test_f16_what_a_synthetic_topic_consists_of() -> None:
 def test_f16_kafkas_own_topics_are_always_stored() -> None:
     internal = replace(topic(broker_lite_load_mode="synthetic"), is_internal=True)
     assert TopicConfigs(Settings()).endless_plan(internal) is None
+
+
+def test_s56_what_a_log_is_told_that_discards_its_records() -> None:
+    kept = topic(cleanup_policy="compact", retention_bytes="7", segment_bytes="50000000")
+    discarded = replace(kept, overrides={**kept.overrides, "broker.lite.load.mode": "discard"})
+    for changed, expected in (
+        (kept, (None, 50_000_000, False, True, 7)),
+        (discarded, (50_000_000, 16 << 20, True, False, 0)),
+        (replace(discarded, is_internal=True), (None, 50_000_000, False, True, 7)),
+    ):
+        told = TopicConfigs(Settings()).log_config(changed)
+        assert expected == (
+            told.headers_only_up_to,
+            told.segment_bytes,
+            told.cleanup_delete,
+            told.cleanup_compact,
+            told.retention_bytes,
+        )
+
+
+def test_s56_a_validator_checks_what_is_discarded_as_what_is_stored() -> None:
+    configs, settings = TopicConfigs(Settings()), {"cleanup_policy": "compact"}
+    kept = configs.validation_config(topic(**settings))
+    assert configs.validation_config(topic(broker_lite_load_mode="discard", **settings)) == kept
