@@ -17,7 +17,7 @@ from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.limits.client_shares import ClientShares
 from broker_lite.server.limits.descriptors import ClientDescriptors
-from broker_lite.server.limits.node_limits import Limits
+from broker_lite.server.limits.node_limits import Limits, Pace
 from broker_lite.server.limits.stalled_frames import StalledFrames
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
@@ -28,6 +28,7 @@ from broker_lite.server.upkeep.pauses import Pauses
 if TYPE_CHECKING:
     from broker_lite.server.limits.connection_rates import ConnectionRates
     from broker_lite.server.security.tls_listeners import TlsListener
+    from broker_lite.server.slow_link import SlowLinks
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -102,6 +103,7 @@ class Node:
         self._tls = tls or {}
         shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
+        self._slow_links: SlowLinks | None = None
         self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
         self._group: TaskGroup | None = None
         self._stop_wanted = anyio.Event()
@@ -165,6 +167,8 @@ class Node:
             for sock in list(self._throttled):
                 self._let_go(sock)
             self._shares.remove(self._reclaim_memory)
+            if self._slow_links is not None:
+                self._slow_links.close()
             if self._resets is not None:
                 self._resets.close()
             self.ended.set()
@@ -223,6 +227,8 @@ class Node:
             local_address = plain_address(sock.getsockname())
             _configure(sock, limits)
             pace_across_hosts(sock, address[0], local_address[0])
+            if limits.pace is not None:
+                sock = self._behind_slow_link(sock, limits, limits.pace)
             context = self._make_context(
                 listener=info, local_address=local_address, client_address=address
             )
@@ -253,6 +259,22 @@ class Node:
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
         self._group.start_soon(connection.run, self._forget)
+
+    def _behind_slow_link(self, sock: socket.socket, limits: Limits, pace: Pace) -> socket.socket:
+        """Return the socket that is served in place of a client's.
+
+        Raises:
+            OSError: there is no descriptor left.
+        """
+        if self._slow_links is None:
+            from broker_lite.server.slow_link import SlowLinks  # few brokers need it
+
+            assert self._resets is not None
+            descriptors = self._shares.descriptors
+            self._slow_links = SlowLinks(asyncio.get_running_loop(), self._resets, descriptors)
+        served = self._slow_links.join(sock, pace)
+        _configure(served, limits)
+        return served
 
     def _is_one_too_many(self, ip: str, limits: Limits) -> bool:
         return len(self._connections) >= limits.connections_max or self._connections_per_ip[

@@ -39,6 +39,10 @@ class SettingAttributes:
     broker_lite_log_format: str
     broker_lite_log_level: str
     broker_lite_open_files_max: int
+    broker_lite_pace_client_ids: str
+    broker_lite_pace_in_byte_rate: int
+    broker_lite_pace_out_byte_rate: int
+    broker_lite_pace_rtt_ms: int
     broker_lite_ports: str
     broker_lite_racks: str
     broker_lite_script: str

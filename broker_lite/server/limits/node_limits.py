@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings
@@ -12,6 +12,22 @@ logger = logging.getLogger("broker_lite.server")
 
 NO_LIMIT: Final = 2**31 - 1
 CREATION_RATE: Final = "max.connection.creation.rate"
+
+
+class Pace(NamedTuple):
+    """How slow the network is that clients seem to have.
+
+    Attributes:
+        rtt_ms: round trip time.
+        in_bytes_per_s: from each client; 0 for no limit.
+        out_bytes_per_s: to each client; 0 for no limit.
+        client_ids: with * and ?, the clients that have it.
+    """
+
+    rtt_ms: int
+    in_bytes_per_s: int
+    out_bytes_per_s: int
+    client_ids: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +47,7 @@ class Limits:
             when the node starts.
         unsent_bytes_max: for the answers that clients do not read, below 0 without limit; also
             read once.
+        pace: of the network of new connections; None for the one that there is.
 
     Rule: P-12.
     See: P-02, P-11.
@@ -46,6 +63,7 @@ class Limits:
     receive_buffer_bytes: int = 0
     request_memory_bytes: int = -1
     unsent_bytes_max: int = -1
+    pace: Pace | None = None
 
     def connections_max_of(self, ip: str) -> int:
         """Return how many connections one address may have at one time."""
@@ -80,7 +98,22 @@ def limits_of(settings: Settings) -> Limits:
         receive_buffer_bytes=settings.socket_receive_buffer_bytes,
         request_memory_bytes=settings.queued_max_request_bytes,
         unsent_bytes_max=settings.broker_lite_unsent_max_bytes,
+        pace=pace_of(settings),
     )
+
+
+def pace_of(settings: Settings) -> Pace | None:
+    """Return the pace of the network in the settings; None if it is not slowed down.
+
+    See: P-17.
+    """
+    pace = Pace(
+        settings.broker_lite_pace_rtt_ms,
+        settings.broker_lite_pace_in_byte_rate,
+        settings.broker_lite_pace_out_byte_rate,
+        settings.broker_lite_pace_client_ids,
+    )
+    return pace if any(pace[:3]) else None
 
 
 def has_rate(settings: Settings) -> bool:

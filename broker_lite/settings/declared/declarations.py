@@ -12,6 +12,7 @@ from broker_lite.settings.declared.load_settings import LOAD_SETTINGS
 from broker_lite.settings.declared.log_settings import LOG_SETTINGS
 from broker_lite.settings.declared.network_settings import NETWORK_SETTINGS
 from broker_lite.settings.declared.one_word_settings import ONE_WORD_SETTINGS
+from broker_lite.settings.declared.pace_settings import PACE_SETTINGS
 from broker_lite.settings.declared.quota_settings import QUOTA_SETTINGS
 from broker_lite.settings.declared.security_settings import (
     AUTHORIZER_SETTINGS,
@@ -38,6 +39,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             TLS_SETTINGS,
             AUTHORIZER_SETTINGS,
             QUOTA_SETTINGS,
+            PACE_SETTINGS,
             ONE_WORD_SETTINGS,
             _TOPIC,
             LOAD_SETTINGS,

@@ -5,7 +5,13 @@ import logging
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.server.limits.node_limits import CurrentLimits, Limits, limits_of, time_limit_s
+from broker_lite.server.limits.node_limits import (
+    CurrentLimits,
+    Limits,
+    Pace,
+    limits_of,
+    time_limit_s,
+)
 from broker_lite.settings import Given, Settings
 
 
@@ -51,3 +57,11 @@ def test_dynamic_settings_are_followed(caplog: pytest.LogCaptureFixture) -> None
 @pytest.mark.parametrize(("idle_ms", "limit_s"), [("5000", 5), ("90000", 60), ("-1", 60)])
 def test_how_long_a_client_may_take_until_it_is_served(idle_ms: str, limit_s: float) -> None:
     assert time_limit_s(settings_with(connections_max_idle_ms=idle_ms), 60) == limit_s
+
+
+def test_p_17_without_a_pace_there_is_no_slow_link() -> None:
+    assert limits_of(Settings()).pace is None
+    assert limits_of(settings_with(broker_lite_pace_client_ids="slow-*")).pace is None
+    assert limits_of(settings_with(broker_lite_pace_rtt_ms="5")).pace == Pace(5, 0, 0, "*")
+    given = {"broker_lite_pace_in_byte_rate": "1", "broker_lite_pace_out_byte_rate": "2"}
+    assert limits_of(settings_with(**given)).pace == Pace(0, 1, 2, "*")
