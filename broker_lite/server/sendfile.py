@@ -10,11 +10,12 @@ less CPU.
 A response of up to 32 KB is read from its files and sent by one call. That is two calls instead of
 five. Copying so few bytes costs less than the calls do: in C, a fetch of 16 KB takes 11.6 us of CPU
 instead of 13.6, one of 32 KB as much either way.
+
+Bytes that follow bytes, as the batches of synthetic topics do, are sent by one call, too.
 """
 
 import os
 import socket
-from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.log.files.open_file import FileSlice
@@ -22,6 +23,10 @@ from broker_lite.server.security.tls_socket import TlsSocket
 
 _HEAD_AND_FILE: Final = 2
 _SHORT_BYTES_MAX: Final = 32 * 1024
+# So many parts are sent by one call; the system takes 1,024, and seldom all of their bytes at once.
+_GATHERED_MAX: Final = 256
+# A record of TLS has 16 KB.
+_JOINED_BYTES_MIN: Final = 16 * 1024
 
 
 class TruncatedFile(Exception):
@@ -40,9 +45,12 @@ class Outgoing:
     __slots__ = ("_corked", "_index", "_parts", "_sent_bytes")
 
     def __init__(
-        self, parts: Sequence[bytes | FileSlice], sent_bytes: int = 0, *, corked: bool = False
+        self, parts: list[bytes | FileSlice], sent_bytes: int = 0, *, corked: bool = False
     ) -> None:
-        """Start at `sent_bytes` inside the first part; a corked socket is uncorked at the end."""
+        """Start at `sent_bytes` inside the first part; a corked socket is uncorked at the end.
+
+        The list of parts may be changed.
+        """
         self._parts = parts
         self._corked = corked
         self._index = 0
@@ -50,9 +58,9 @@ class Outgoing:
 
     @property
     def held_bytes(self) -> int:
-        """The memory of the parts that are not sent yet."""
+        """The memory of the parts that are not sent yet, without parts of a canned run."""
         parts = self._parts[self._index :]
-        return sum(len(part) for part in parts if isinstance(part, bytes))
+        return sum(len(part) for part in parts if type(part) is bytes)
 
     def advance(self, sock: socket.socket) -> bool:
         """Send as much as the socket takes without blocking.
@@ -72,7 +80,7 @@ class Outgoing:
             while self._index < len(parts):
                 part = parts[self._index]
                 if isinstance(part, bytes):
-                    whole = self._send_bytes(sock, part)
+                    whole = self._send_memory(sock, part)
                 else:
                     whole = self._send_file(sock, part)
                 if not whole:
@@ -84,6 +92,53 @@ class Outgoing:
         if self._corked:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
         return True
+
+    def _send_memory(self, sock: socket.socket, part: bytes) -> bool:
+        following = self._index + 1
+        if following == len(self._parts) or not isinstance(self._parts[following], bytes):
+            return self._send_bytes(sock, part)
+        if isinstance(sock, TlsSocket):
+            return self._send_bytes(sock, self._join_next(part))
+        return self._send_gathered(sock)
+
+    def _join_next(self, part: bytes) -> bytes:
+        """Put the next bytes in place of several parts: each call of TLS makes a record."""
+        if self._sent_bytes:
+            return part
+        parts, end, size_bytes = self._parts, self._index, 0
+        joined: list[bytes] = []
+        while end < len(parts) and size_bytes < _JOINED_BYTES_MIN:
+            following = parts[end]
+            if not isinstance(following, bytes):
+                break
+            joined.append(following)
+            size_bytes += len(following)
+            end += 1
+        whole = b"".join(joined)
+        parts[self._index : end] = [whole]
+        return whole
+
+    def _send_gathered(self, sock: socket.socket) -> bool:
+        """Send the next parts that are bytes by one call; stay at the last one."""
+        parts, end = self._parts, self._index
+        buffers: list[bytes | memoryview] = []
+        while end < len(parts) and len(buffers) < _GATHERED_MAX:
+            part = parts[end]
+            if not isinstance(part, bytes):
+                break
+            buffers.append(part if buffers else memoryview(part)[self._sent_bytes :])
+            end += 1
+        more = socket.MSG_MORE if end < len(parts) else 0
+        self._sent_bytes += sock.sendmsg(buffers, (), more)
+        while True:
+            part = parts[self._index]
+            assert isinstance(part, bytes)
+            if self._sent_bytes < len(part):
+                return False
+            if self._index + 1 == end:
+                return True
+            self._sent_bytes -= len(part)
+            self._index += 1
 
     def _send_bytes(self, sock: socket.socket, data: bytes) -> bool:
         more = socket.MSG_MORE if self._index + 1 < len(self._parts) else 0
@@ -106,7 +161,7 @@ class Outgoing:
         return sent_bytes == missing_bytes
 
 
-def send_now(sock: socket.socket, parts: Sequence[bytes | FileSlice]) -> Outgoing | None:
+def send_now(sock: socket.socket, parts: list[bytes | FileSlice]) -> Outgoing | None:
     """Send a response as far as the socket takes it without waiting.
 
     Returns:
@@ -125,14 +180,15 @@ def send_now(sock: socket.socket, parts: Sequence[bytes | FileSlice]) -> Outgoin
         except BlockingIOError:
             sent_bytes = 0
         return None if sent_bytes == len(whole) else Outgoing([whole], sent_bytes)
-    corked = len(parts) > _HEAD_AND_FILE
+    has_file = any(not isinstance(part, bytes) for part in parts)
+    corked = has_file and len(parts) > _HEAD_AND_FILE
     if corked:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
     outgoing = Outgoing(parts, corked=corked)
     return None if outgoing.advance(sock) else outgoing
 
 
-def _read_short(parts: Sequence[bytes | FileSlice]) -> bytes | None:
+def _read_short(parts: list[bytes | FileSlice]) -> bytes | None:
     """Return a short response as bytes; None if it is not short.
 
     Raises:

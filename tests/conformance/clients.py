@@ -10,6 +10,8 @@ writer: writes to `topic` with its `acks`, `idempotent`, `request_ms` and `deliv
     Commands: send P VALUE, which answers P OFFSET; leaders, which answers P:NODE of each partition;
     load PARTITIONS, which writes 0, 1, 2, ... to each until stop, and prints `acked P OFFSET VALUE`
     and `lost P VALUE ERROR`.
+reader: reads `count` records of the synthetic `topic`, whose runs have `run` records, and checks
+    offsets and values. Ends by itself.
 administrator: executes list, state GROUP, offsets GROUP, alter GROUP TOPIC P OFFSET, forget GROUP
     TOPIC P, delete GROUP, as far as the client can.
 transactor: writes to `topic` under `transactional_id`, with `timeout_ms`. Commands: init, begin,

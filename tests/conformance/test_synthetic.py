@@ -23,8 +23,11 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as PythonPartition
 
 from broker_lite.record.canned import START_MS, CannedShape
+from broker_lite.testing import Broker
+from tests.conformance.clients import HERE, Builds, run
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import run_tool
+from tests.support.toolchain import require
 
 pytestmark = pytest.mark.client
 
@@ -34,6 +37,7 @@ RUN_RECORDS = CannedShape(100, 100, 500).record_count
 LARGE = {"record.bytes": 1000, "batch.records": 1000}
 TIMEOUT_S = 30.0
 CONFIGS = "kafka.admin.ConfigCommand"
+CONSUMER_PERF = "org.apache.kafka.tools.ConsumerPerformance"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 
@@ -138,6 +142,20 @@ def test_confluent_reads_large_batches(broker: BrokerProcess, topic: str, isolat
     )
 
 
+@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["small batches", "large batches"])
+def test_over_tls(shape: dict[str, int]) -> None:
+    with Broker(security="ssl") as secured:
+        config = secured.client_config("confluent")
+        given = NewTopic("t", 1, 1, config=load_configs(mode="synthetic", **shape))
+        admin = AdminClient(config)
+        admin.create_topics([given])["t"].result(TIMEOUT_S)
+        consumer = consumer_of(secured.bootstrap, "t", **config)
+        taken = take(consumer, 30_000)
+        consumer.close()
+    assert [m.offset() for m in taken] == [*range(30_000)]
+    assert len({m.value() for m in taken[:8000]}) == 8000
+
+
 @pytest.mark.asyncio
 async def test_aiokafka(broker: BrokerProcess, topic: str) -> None:
     await asyncio.to_thread(create, broker.bootstrap, topic, **SMALL, compression="lz4")
@@ -175,6 +193,30 @@ def test_kafka_python(broker: BrokerProcess, topic: str) -> None:
         run_records=RUN_RECORDS,
         keys=500,
     )
+
+
+@pytest.mark.parametrize("name", ["franz", "sarama"])
+@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["small batches", "large batches"])
+def test_go(
+    broker: BrokerProcess, topic: str, builds: Builds, name: str, shape: dict[str, int]
+) -> None:
+    require("go")
+    create(broker.bootstrap, topic, **shape)
+    run_records = CannedShape(shape["batch.records"], shape["record.bytes"]).record_count
+    if shape is SMALL:
+        run_records = RUN_RECORDS
+    words = f"bootstrap={broker.bootstrap} topic={topic} count={COUNT} run={run_records}"
+    printed = run(str(builds.go() / name), "reader", *words.split(), folder=HERE)
+    assert "read " in printed
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("java")
+def test_consumer_perf_of_kafka(broker: BrokerProcess, topic: str) -> None:
+    create(broker.bootstrap, topic, **LARGE)
+    at = ("--bootstrap-server", broker.bootstrap, "--topic", topic)
+    printed = run_tool(CONSUMER_PERF, *at, "--num-records", str(COUNT), "--hide-header")
+    assert int(printed.split(",")[4]) >= COUNT
 
 
 @pytest.mark.kafka

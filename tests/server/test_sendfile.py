@@ -4,10 +4,12 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.log.canned.run import RunBytes
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from tests.server.conftest import SILENT, Serve, request_frame
@@ -86,6 +88,46 @@ def test_one_part_that_does_not_fit(pair: tuple[socket.socket, socket.socket]) -
         outgoing.advance(server)
         received += client.recv(100_000)
     assert received == data
+
+
+def test_many_parts_in_memory_add_up(pair: tuple[socket.socket, socket.socket], fd: int) -> None:
+    server, client = pair
+    some = [bytes([number % 256]) * (number % 3000) for number in range(1500)]
+    parts: Parts = [*some, FileSlice(fd, 0, 1000, None), *some[:2], FileSlice(fd, 7, 1, None)]
+    expected = b"".join(some) + CONTENT[:1000] + some[1] + CONTENT[7:8]
+    outgoing = send_now(server, parts)
+    received = bytearray()
+    while outgoing is not None:
+        received += client.recv(100_000)
+        if outgoing.advance(server):
+            outgoing = None
+    while len(received) < len(expected):
+        received += client.recv(100_000)
+    assert received == expected
+
+
+class Sends(NamedTuple):
+    """A socket that notes the calls that send."""
+
+    calls: list[list[bytes]]
+
+    def sendmsg(self, buffers: list[bytes], _: object, flags: int) -> int:
+        self.calls.append([bytes(each) for each in buffers])
+        return sum(map(len, buffers))
+
+
+def test_bytes_behind_bytes_are_sent_by_one_call() -> None:
+    sock: Any = Sends([])
+    long = b"x" * 40_000  # a short response would be joined
+    assert send_now(sock, [b"one", b"", long, b"three"]) is None
+    assert sock.calls == [[b"one", b"", long, b"three"]]
+    assert send_now(sock, [b"x" * 100] * 600) is None
+    assert [len(call) for call in sock.calls[1:]] == [256, 256, 88]
+
+
+def test_what_an_answer_holds_are_bytes_of_its_own(fd: int) -> None:
+    shared = RunBytes(b"shared")
+    assert Outgoing([b"own", shared, FileSlice(fd, 0, 9, None), b"too"]).held_bytes == 6
 
 
 def test_f_15_a_truncated_file_is_an_error(

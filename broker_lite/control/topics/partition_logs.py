@@ -30,7 +30,7 @@ class PartitionLogs:
     def __init__(self, image: MetadataImage, manager: LogManager, configs: TopicConfigs) -> None:
         self.configs = configs
         self.loaded: dict[tuple[str, int], Log] = {}
-        self.runs = CannedRuns()
+        self.runs = CannedRuns(manager.data_dir)
         self.when_loaded: Callable[[Log], None] | None = None
         self._image = image
         self._manager = manager

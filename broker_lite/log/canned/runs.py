@@ -13,6 +13,7 @@ See: F-16.
 import logging
 from collections.abc import Callable
 from operator import attrgetter
+from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -51,11 +52,13 @@ class CannedRuns:
 
     Attributes:
         is_used: whether there ever was a synthetic topic; until then nobody has to look for them.
+        directory: where runs have their files.
         start: begins to make a run in the background, and calls ended() after it; None where the
             reader makes it.
     """
 
-    def __init__(self, bytes_max: int = RUNS_BYTES_MAX) -> None:
+    def __init__(self, directory: Path | None = None, *, bytes_max: int = RUNS_BYTES_MAX) -> None:
+        self.directory = directory
         self.is_used = False
         self.start: Callable[[RunPlace], None] | None = None
         self._bytes_max = bytes_max
@@ -84,7 +87,7 @@ class CannedRuns:
             return place.run
         if self.start is None:
             try:
-                self.ended(place, make_run(place.shape))
+                self.ended(place, make_run(place.shape, self.directory))
             except OSError as error:
                 raise KafkaStorageError from error
             return place.run

@@ -40,7 +40,7 @@ class RunMaking:
 
     def _begin(self, place: RunPlace) -> None:
         loop = asyncio.get_running_loop()
-        making = loop.run_in_executor(self._thread, make_run, place.shape)
+        making = loop.run_in_executor(self._thread, make_run, place.shape, self._runs.directory)
         making.add_done_callback(partial(self._ended, place))
 
     def _ended(self, place: RunPlace, making: "asyncio.Future[CannedRun]") -> None:

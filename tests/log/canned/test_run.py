@@ -2,14 +2,15 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
-from broker_lite.log.canned.run import AnonymousFile, CannedRun, CannedSlice, make_run
+from broker_lite.log.canned.run import AnonymousFile, CannedRun, CannedSlice, RunBytes, make_run
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.record.canned import CannedShape, canned_batches
 
-COPIED = CannedShape(100, 100, tail_records=3)
+SMALL = CannedShape(100, 100, tail_records=3)
 SENT = CannedShape(1000, 1000, tail_records=1)
 WITHOUT_TAIL = CannedShape(1000, 1000)
 EPOCH = 7
@@ -35,7 +36,7 @@ def joined(parts: list[bytes | FileSlice]) -> bytes:
     )
 
 
-@pytest.mark.parametrize("shape", [COPIED, SENT], ids=["copied", "from a file"])
+@pytest.mark.parametrize("shape", [SMALL, SENT], ids=["from memory", "from a file"])
 def test_f16_ranges_across_the_seam_and_to_the_tail(shape: CannedShape) -> None:
     run = make_run(shape)
     count = shape.batch_count
@@ -44,10 +45,11 @@ def test_f16_ranges_across_the_seam_and_to_the_tail(shape: CannedShape) -> None:
         data = expected(shape, batch, batch_end, some)
         parts = CannedSlice(run, batch, batch_end, EPOCH, len(data)).parts()
         assert joined(parts) == data
-        assert len(parts) == (1 if shape is COPIED else 2 * some)
+        assert len(parts) == 2 * some
+        assert isinstance(parts[1], RunBytes if shape is SMALL else FileSlice)
 
 
-@pytest.mark.parametrize("shape", [COPIED, SENT], ids=["copied", "from a file"])
+@pytest.mark.parametrize("shape", [SMALL, SENT], ids=["from memory", "from a file"])
 @pytest.mark.parametrize("kept_bytes", [1, 15, 16, 17, 1000, -1])
 def test_f16_a_range_may_end_inside_of_a_batch(shape: CannedShape, kept_bytes: int) -> None:
     run = make_run(shape)
@@ -58,7 +60,7 @@ def test_f16_a_range_may_end_inside_of_a_batch(shape: CannedShape, kept_bytes: i
     assert joined(parts) == data[:size_bytes]
 
 
-@pytest.mark.parametrize("shape", [COPIED, SENT, WITHOUT_TAIL])
+@pytest.mark.parametrize("shape", [SMALL, SENT, WITHOUT_TAIL])
 def test_f16_positions_are_sums_of_sizes(shape: CannedShape) -> None:
     run = make_run(shape)
     batch_end = 3 * shape.batch_count + 1
@@ -91,11 +93,12 @@ def test_the_file_stays_until_the_last_range_of_it_has_gone() -> None:
 
 
 def test_sizes() -> None:
-    batches = [*canned_batches(COPIED)]
-    run = CannedRun(COPIED, batches)
+    batches = [*canned_batches(SMALL)]
+    run = CannedRun(SMALL, batches)
     assert run.size_bytes == sum(map(len, batches)) < 9_000_000
-    assert run.answer_bytes_max == 1 << 20
-    assert make_run(SENT).answer_bytes_max == 16 << 20
+    assert run.answer_bytes_max == make_run(SENT).answer_bytes_max == 16 << 20
+    tiny = make_run(CannedShape(1, 10))
+    assert tiny.answer_bytes_max == 2048 * tiny.size_of(0, 10) < 200_000
 
 
 def test_without_a_descriptor_there_is_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +110,23 @@ def test_without_a_descriptor_there_is_no_run(monkeypatch: pytest.MonkeyPatch) -
         make_run(WITHOUT_TAIL)
 
 
+def test_the_file_of_large_batches_has_no_name(tmp_path: Path) -> None:
+    (_, rest) = CannedSlice(make_run(WITHOUT_TAIL, tmp_path), 0, 10, EPOCH, 1_000_000).parts()
+    assert isinstance(rest, FileSlice)
+    assert os.fstat(rest.fd).st_dev == os.stat(tmp_path).st_dev
+    assert os.fstat(rest.fd).st_nlink == 0
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_a_directory_takes_no_file_it_is_in_memory(tmp_path: Path) -> None:
+    file = AnonymousFile(tmp_path / "not there")
+    file.write(memoryview(b"data"))
+    assert os.pread(file.fd, 10, 0) == b"data"
+    assert "canned-run" in os.readlink(f"/proc/self/fd/{file.fd}")
+
+
 def test_an_anonymous_file_takes_all_data() -> None:
-    file = AnonymousFile()
+    file = AnonymousFile(None)
     file.write(memoryview(b"one"))
     file.write(memoryview(b"two"))
     assert os.pread(file.fd, 10, 0) == b"onetwo"

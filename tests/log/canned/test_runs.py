@@ -1,6 +1,7 @@
 """F-16: runs are made once for each shape, shared, and dropped when nobody needs them."""
 
 import gc
+from pathlib import Path
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_if_it_cannot_be_made_the_next_reader_tries_again() -> None:
 
 
 def test_without_memory_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(shape: CannedShape) -> CannedRun:
+    def fail(shape: CannedShape, directory: Path | None) -> CannedRun:
         raise OSError("no memory")
 
     monkeypatch.setattr(module, "make_run", fail)

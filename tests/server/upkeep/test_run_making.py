@@ -1,6 +1,7 @@
 """F-16: runs are made in a thread, and who waits for one is called in the loop's."""
 
 import threading
+from pathlib import Path
 
 import anyio
 import pytest
@@ -30,9 +31,9 @@ async def test_the_waiter_is_called_when_the_run_is_made() -> None:
 async def test_it_is_made_in_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
-    def make(shape: CannedShape) -> CannedRun:
+    def make(shape: CannedShape, directory: Path | None) -> CannedRun:
         threads.append(threading.get_ident())
-        return make_run(shape)
+        return make_run(shape, directory)
 
     monkeypatch.setattr(run_making, "make_run", make)
     runs, done = CannedRuns(), anyio.Event()
@@ -49,7 +50,7 @@ async def test_a_failure_is_logged_and_the_next_reader_tries_again(
 ) -> None:
     failed = threading.Event()
 
-    def fail(shape: CannedShape) -> CannedRun:
+    def fail(shape: CannedShape, directory: Path | None) -> CannedRun:
         failed.set()
         raise OSError("no memory")
 

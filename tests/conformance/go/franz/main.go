@@ -24,6 +24,8 @@ func main() {
 		transactor(options)
 	case "transform":
 		transform(options)
+	case "reader":
+		reader(options)
 	case "writer":
 		writer(options)
 	case "secured":

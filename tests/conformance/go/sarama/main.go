@@ -18,6 +18,8 @@ func main() {
 	switch os.Args[1] {
 	case "member":
 		member(options)
+	case "reader":
+		reader(options)
 	case "writer":
 		writer(options)
 	case "secured":
