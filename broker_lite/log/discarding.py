@@ -15,7 +15,6 @@ from typing import Final
 
 from broker_lite.log.validate.refusals import larger_than_segment
 from broker_lite.log.validate.validated import ValidatedRecords
-from broker_lite.record.batch import RecordBatch
 from broker_lite.record.emptied import emptied
 
 HEADERS_BYTES_MAX: Final = 16 << 20
@@ -23,7 +22,9 @@ HEADERS_BYTES_MAX: Final = 16 << 20
 
 
 def header_only(records: ValidatedRecords, bytes_max: int) -> ValidatedRecords:
-    """Return a batch without its records.
+    """Return the header of a batch in place of its bytes.
+
+    The view of the whole batch stays: the log asks it for what the header has, too.
 
     Args:
         records: from the validator.
@@ -32,8 +33,8 @@ def header_only(records: ValidatedRecords, bytes_max: int) -> ValidatedRecords:
     Raises:
         RecordListTooLarge: the batch is larger.
     """
-    size_bytes = len(records.buffer)
-    if size_bytes > bytes_max:
-        raise larger_than_segment(size_bytes, bytes_max)
-    data = memoryview(bytearray(emptied(records.batch)))
-    return records._replace(buffer=data, batch=RecordBatch(data, 0, len(data)))
+    buffer, batch, record_count, max_timestamp, append_time_ms = records
+    if len(buffer) > bytes_max:
+        raise larger_than_segment(len(buffer), bytes_max)
+    data = memoryview(bytearray(emptied(batch)))
+    return ValidatedRecords(data, batch, record_count, max_timestamp, append_time_ms)

@@ -1,5 +1,6 @@
 """The header that is written for a batch without records, when the header is still needed."""
 
+import struct
 from typing import Final
 
 from broker_lite.record.batch import (
@@ -15,6 +16,7 @@ from broker_lite.record.batch import (
 from broker_lite.record.crc import crc32c
 
 _CRC_POSITION: Final = 17
+_CRC: Final = struct.Struct(">I")
 _KEPT_FLAGS: Final = 0x7F & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
 
 
@@ -41,6 +43,5 @@ def emptied(batch: RecordBatch) -> bytes:
         batch.base_sequence,
         0,
     )
-    checksum = crc32c(memoryview(data)[ATTRIBUTES_OFFSET:])
-    data[_CRC_POSITION:ATTRIBUTES_OFFSET] = checksum.to_bytes(4, "big")
+    _CRC.pack_into(data, _CRC_POSITION, crc32c(memoryview(data)[ATTRIBUTES_OFFSET:]))
     return bytes(data)

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer
 from kafka import TopicPartition as PythonPartition
 
+from broker_lite.testing import Broker
 from tests.conformance.test_synthetic import alter, consumer_of, load_configs
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import run_tool
@@ -216,3 +217,18 @@ def test_a_kill_gives_no_offset_twice(tmp_path: Path, topic: str) -> None:
     assert sorted(offsets) == list(range(60 * COUNT))
     assert ends(broker, topic) == (0, 60 * COUNT)
     assert broker.stop() == 0
+
+
+def test_replicas_and_a_new_leader(topic: str) -> None:
+    with Broker(brokers=3) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        configs = {**load_configs(mode="discard"), "min.insync.replicas": "2"}
+        admin.create_topics([NewTopic(topic, 1, 3, config=configs)])[topic].result(TIMEOUT_S)
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True})
+        offsets: list[int] = []
+        for leader in (2, 3, 1):
+            cluster.move_leader(topic, 0, to=leader)
+            for _ in range(COUNT):
+                producer.produce(topic, VALUE, on_delivery=lambda _, m: offsets.append(m.offset()))
+            assert producer.flush(TIMEOUT_S) == 0
+        assert sorted(offsets) == list(range(3 * COUNT))

@@ -57,6 +57,18 @@ def test_f16_a_synthetic_topic_is_told_as_its_clients_see_it(broker: Broker) -> 
     assert asked(broker, "POST", "/v1/topics/t/wait", {"records": 5000})["offsets"]
 
 
+def test_s56_of_discarded_records_only_the_offsets_are_told(broker: Broker) -> None:
+    asked(
+        broker, "POST", "/v1/topics", {"name": "t", "configs": {"broker.lite.load.mode": "discard"}}
+    )
+    broker.control("POST", "/v1/topics/t/records", '{"value": "one"}\n{"value": "two"}')
+    ends = {"start": 0, "end": 2, "high_watermark": 2, "last_stable_offset": 2}
+    found = asked(broker, "GET", "/v1/topics/t")
+    assert found["offsets"] == [{"partition": 0, "leader": 1, **ends, "size_bytes": 61}]
+    assert broker.control("GET", "/v1/topics/t/records") == ""
+    assert asked(broker, "POST", "/v1/topics/t/wait", {"records": 2})["offsets"]
+
+
 def test_topics_are_listed_in_pages(broker: Broker) -> None:
     for name in ("c", "a", "b"):
         broker.create_topic(name)
