@@ -176,7 +176,9 @@ class SegmentIndex:
         pack = self.ENTRY.pack
         last = self.count
         data = b"".join(map(pack, keys[first:last], self._values[first:last]))
-        file = OpenFile(self.path, OPEN if self._has_file else OPEN | os.O_CREAT)
+        # make_file() may have run in a thread while create() removed the file. As long as nothing
+        # was written, a new file is as good.
+        file = OpenFile(self.path, OPEN | os.O_CREAT if first == 0 else OPEN)
         self._has_file = True
         file.write(data, first * self.ENTRY.size)
         self._saved_count = last

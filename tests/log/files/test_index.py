@@ -76,6 +76,22 @@ def test_s15_a_file_comes_with_the_first_entry_or_at_the_close(tmp_path: Path) -
     assert not (tmp_path / "b").exists()
 
 
+def test_a_file_that_went_before_anything_was_written_is_made_anew(tmp_path: Path) -> None:
+    """A thread may make the file while the first append of the log removes it."""
+    path = tmp_path / "x.index"
+    index = new_index(path)
+    index.make_file()
+    path.unlink()
+    index.append(1, 70)
+    index.close()
+    assert path.read_bytes() == bytes((0, 0, 0, 1, 0, 0, 0, 70))
+    index.open_for_append()
+    index.append(2, 140)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        index.save()
+
+
 def test_entries_reach_the_file_in_chunks(tmp_path: Path) -> None:
     index = new_index(tmp_path / "x.index")
     for number in range(600):
