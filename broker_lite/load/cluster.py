@@ -15,15 +15,18 @@ from broker_lite.client.errors import check
 from broker_lite.client.partition_offsets import EARLIEST, LATEST, list_offsets
 from broker_lite.client.topic_partitions import find_topics
 from broker_lite.errors import ErrorCode
+from broker_lite.load.part import WHOLE, Part
+from broker_lite.load.stamped import Producer
 from broker_lite.wire import messages
 
 _BROKERS_DEFAULT: Final = -1
 _TIMEOUT_MS: Final = 30_000
+_TRANSACTION_MS: Final = 60_000
 _Answer = TypeVar("_Answer")
 
 
 class View(NamedTuple):
-    """The cluster at a moment.
+    """The cluster at a moment, as far as it is for this process.
 
     Attributes:
         leaders: node ids by partition; partitions without a leader are left out.
@@ -41,15 +44,23 @@ class View(NamedTuple):
 class Cluster:
     """The cluster with the topic of a load."""
 
-    def __init__(self, client: Client, topic: str, connect: Callable[[str], Client]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        topic: str,
+        connect: Callable[[str], Client],
+        part: Part = WHOLE,
+    ) -> None:
         """Take a client over.
 
         Args:
             client: connected; close() closes it.
             topic: its name.
             connect: makes another client from bootstrap servers, or raises ClientError.
+            part: of the partitions, which this process has.
         """
         self.topic = topic
+        self._part = part
         self._client = client
         self._connect = connect
         self._nodes = dict(client.nodes())
@@ -96,6 +107,24 @@ class Cluster:
         if result.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
             check(f"topic {self.topic}", result.error_code, result.error_message)
 
+    def producer(self) -> Producer:
+        """Ask for the id of an idempotent producer.
+
+        Raises:
+            ClientError: the broker refuses, or is too old.
+        """
+
+        def ask() -> messages.InitProducerIdResponse:
+            wanted = messages.InitProducerIdRequest(
+                transactional_id=None, transaction_timeout_ms=_TRANSACTION_MS
+            )
+            answer = self._client.request(wanted)
+            check("producer id", answer.error_code)
+            return answer
+
+        answer = self._client.retry(ask)
+        return Producer(answer.producer_id, answer.producer_epoch)
+
     def wait_for_leaders(self) -> int:
         """Wait until each partition has a leader, as after the topic was created.
 
@@ -119,7 +148,7 @@ class Cluster:
         return self._asked(partial(self._look, tuple(starts_of)))
 
     def offsets(self, *, earliest: bool) -> dict[int, int]:
-        """Return the offset at which each partition starts or ends.
+        """Return the offset at which each partition of this process starts or ends.
 
         Raises:
             ClientError: a leader does not answer, or refuses.
@@ -130,7 +159,7 @@ class Cluster:
             topics = find_topics(self._client, [self.topic])
             check(f"topic {self.topic}", 0 if topics else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             count = topics[self.topic].partition_count
-            wanted = {(self.topic, number): moment for number in range(count)}
+            wanted = {(self.topic, number): moment for number in self._part.of(range(count))}
             found = list_offsets(self._client, wanted, topics)
             return {number: offset for (_, number), offset in found.items()}
 
@@ -153,9 +182,10 @@ class Cluster:
         self._nodes = dict(self._client.nodes()) or self._nodes
         wanted = {(self.topic, n): EARLIEST for n in starts_of if n in topic.leaders}
         starts = list_offsets(self._client, wanted, topics) if wanted else {}
+        partitions = self._part.of(range(topic.partition_count))
         return View(
-            leaders=topic.leaders,
-            partition_count=topic.partition_count,
+            leaders={n: topic.leaders[n] for n in partitions if n in topic.leaders},
+            partition_count=len(partitions),
             addresses=self._nodes,
             starts={number: offset for (_, number), offset in starts.items()},
         )

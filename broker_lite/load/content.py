@@ -9,22 +9,17 @@ import random
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker_lite.errors import SettingsError
+from broker_lite.load.stamped import STAMP_BYTES, Batch, stamp_end_of
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.codecs.compression import Codec
 
 _TEXT: Final = b"The quick brown fox jumps over the lazy dog. "
 _BYTES_MAX: Final = 4 << 20  # of all batches together, before compression
 _BATCHES_MIN: Final = 2
 _BATCHES_MAX: Final = 64
-
-
-class Batch(NamedTuple):
-    """An encoded batch, ready to be sent."""
-
-    data: bytes
-    records: int
 
 
 def random_values(size_bytes: int, share: float, seed: int) -> Iterator[bytes]:
@@ -59,23 +54,42 @@ def file_values(path: Path) -> Iterator[bytes]:
 
 
 def make_batches(
-    values: Iterator[bytes], *, batch_bytes: int, codec: int, timestamp_ms: int
+    values: Iterator[bytes],
+    *,
+    batch_bytes: int,
+    codec: Codec,
+    timestamp_ms: int,
+    is_stamped: bool = False,
 ) -> list[Batch]:
     """Encode the batches of a run.
 
     Args:
         values: without end.
         batch_bytes: the largest size of a batch before compression; one record always fits.
-        codec: id of compression.Codec.
+        codec: of the batches as they are sent.
         timestamp_ms: of all records.
+        is_stamped: whether each has room for a stamp in its first value, which has to be as long
+            as that. They are compressed for each request, then.
+
+    Raises:
+        SettingsError: a value has no room for a stamp.
     """
     count = max(_BATCHES_MIN, min(_BATCHES_MAX, _BYTES_MAX // batch_bytes))
     value = next(values)
     batches = []
     for _ in range(count):
-        builder = BatchBuilder(codec=codec)
+        if is_stamped and len(value) < STAMP_BYTES:
+            raise SettingsError(
+                f"a value of {len(value)} bytes has no room for the time at which it was due:"
+                f" {STAMP_BYTES} bytes"
+            )
+        builder = BatchBuilder(codec=Codec.NONE if is_stamped else codec)
         while builder.has_room_for(batch_bytes, timestamp_ms, None, value):
             builder.append(timestamp_ms, None, value)
             value = next(values)
-        batches.append(Batch(builder.build(), builder.record_count))
+        data = builder.build()
+        if is_stamped:
+            batches.append(Batch(data, builder.record_count, stamp_end_of(data), codec))
+        else:
+            batches.append(Batch(data, builder.record_count))
     return batches

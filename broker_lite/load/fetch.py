@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from broker_lite.client.broker_connection import Connection
 from broker_lite.client.errors import error_name
 from broker_lite.client.topic_partitions import MOVED
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.load.frames import FETCH_VERSION_MAX, frame_head, is_flexible
-from broker_lite.load.lane import LOST, RETRY_AFTER_NS, Request
+from broker_lite.load.lane import LOST, RETRY_AFTER_NS, Paced, Request, never_sent
 from broker_lite.load.recorder import Recorder
 from broker_lite.load.schedule import Schedule
 from broker_lite.record.batch import parse_header
@@ -25,6 +25,17 @@ from broker_lite.wire import DecodeError, messages
 _MAX_WAIT_MS: Final = 500
 _NO_SESSION: Final = -1
 _UNKNOWN: Final = -1
+
+
+class Watcher(Protocol):
+    """Counts the batches that are read."""
+
+    def see(self, batch: memoryview, records: int, now_ns: int) -> None:
+        """Count a batch, only valid during the call, of which so many records were wanted."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether more batches are expected."""
 
 
 class FetchWork:
@@ -44,6 +55,7 @@ class FetchWork:
         client_id: str,
         schedule: Schedule,
         recorder: Recorder,
+        watcher: Watcher | None = None,
     ) -> None:
         """Keep what is to be read.
 
@@ -55,6 +67,7 @@ class FetchWork:
             client_id: of all requests.
             schedule: of the requests of all lanes together.
             recorder: of the run.
+            watcher: counts what is read instead of the recorder; None for nobody.
         """
         self.topic = topic
         self.positions: dict[int, int | None] = dict(positions)
@@ -63,6 +76,8 @@ class FetchWork:
         self.client_id = client_id.encode()
         self.schedule = schedule
         self.recorder = recorder
+        self.watcher = watcher
+        self.awaits_answers = watcher is None
         # what waits at the end of the log would keep no rate
         self.max_wait_ms = 0 if schedule.is_open else _MAX_WAIT_MS
         self.is_stale = False
@@ -83,15 +98,25 @@ class FetchWork:
             index += bool(partitions)
 
     def end(self, now_ns: int) -> None:
-        """Count the requests that are due and were not sent."""
+        """Count the requests that are due and were not sent; with a watcher none is due."""
+        if self.watcher is not None:
+            return
         due_count = self.schedule.due_count(now_ns - 1)
         for lane in self._lanes:
-            left = lane.left(due_count)
-            if left:
-                first_ns, last_ns = (self.schedule.due_ns(each) for each in (left[0], left[-1]))
-                self.recorder.never_sent(first_ns, last_ns, len(left), now_ns)
+            never_sent(lane.left(due_count), self.schedule, self.recorder, now_ns)
             for due_ns in lane.lost():
                 self.recorder.never_sent(due_ns, due_ns, 1, now_ns)
+
+    def unanswered(self, request: Request, now_ns: int) -> None:
+        """Count a request that is open at the end; with a watcher they only wait for records."""
+        if self.watcher is None:
+            self.recorder.unanswered += 1
+            self.recorder.open_for(now_ns - request.due_ns)
+
+    @property
+    def reads_on(self) -> bool:
+        """Whether records may still come after the end."""
+        return self.watcher is not None and self.watcher.is_waiting
 
     def missing(self) -> Sequence[int]:
         """Return the partitions whose start has to be asked for."""
@@ -102,21 +127,20 @@ class FetchWork:
         self.positions.update(starts)
 
 
-class FetchLane:
+class FetchLane(Paced):
     """The requests of one connection; see Lane."""
 
     is_answered = True
 
     def __init__(self, work: FetchWork) -> None:
+        super().__init__(work.recorder)
         self._work = work
-        self._recorder = work.recorder
         self._schedule = work.schedule
         self._partitions: Sequence[int] = ()
         self._number = 0
         self._step = 1
         self._turn = 0
         self._version = FETCH_VERSION_MAX
-        self._not_before_ns = 0
         self._lost: deque[tuple[int, int]] = deque()  # due_ns and number of what is sent again
 
     def speak_to(self, connection: Connection) -> None:
@@ -166,13 +190,14 @@ class FetchLane:
         """Count the records of an answer, and go on behind them."""
         flexible = is_flexible(messages.FetchRequest, self._version)
         answer, _ = messages.FetchResponse.decode(body[flexible:], self._version)
+        self._throttle(answer.throttle_time_ms, now_ns)
         records = size_bytes = 0
         errors = [answer.error_code]
         for topic in answer.responses:
             for partition in topic.partitions:
                 errors.append(partition.error_code)
                 if partition.error_code == ErrorCode.NONE:
-                    read, read_bytes = self._read(partition)
+                    read, read_bytes = self._read(partition, now_ns)
                     records += read
                     size_bytes += read_bytes
                 elif partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -181,11 +206,12 @@ class FetchLane:
         failed = self._count_errors(errors)
         if failed or len(errors) == 1:
             # nothing was asked if all partitions wait for an offset
-            self._not_before_ns = now_ns + RETRY_AFTER_NS
+            self._not_before_ns = max(self._not_before_ns, now_ns + RETRY_AFTER_NS)
             if not records:
                 self._again(request, error_name(failed or ErrorCode.OFFSET_OUT_OF_RANGE))
                 return
-        self._recorder.answered(now_ns, request.due_ns, records, size_bytes)
+        if self._work.watcher is None:
+            self._recorder.answered(now_ns, request.due_ns, records, size_bytes)
 
     def on_lost(self, requests: Iterable[Request], now_ns: int) -> None:
         """Ask again, from the same positions."""
@@ -234,17 +260,21 @@ class FetchLane:
             topics=[make.FetchTopic(topic=self._work.topic, partitions=asked)],
         )
 
-    def _read(self, partition: messages.FetchResponse.PartitionData) -> tuple[int, int]:
+    def _read(
+        self, partition: messages.FetchResponse.PartitionData, now_ns: int
+    ) -> tuple[int, int]:
         """Move the position of a partition; return the records and bytes that were read."""
         position = self._work.positions[partition.partition_index]
         if position is None:
             return 0, 0
         count = size_bytes = 0
-        data = partition.records or b""
-        for records, batch_bytes, next_offset in _batches(data, position):
-            count += records
-            size_bytes += batch_bytes
-            position = next_offset
+        data = memoryview(partition.records or b"")
+        for batch in _batches(data, position):
+            count += batch.records
+            size_bytes += len(batch.data)
+            position = batch.next_offset
+            if batch.records and self._work.watcher is not None:
+                self._work.watcher.see(batch.data, batch.records, now_ns)
         start = partition.log_start_offset
         if self._work.loops and position >= partition.high_watermark > start >= 0:
             position = start
@@ -252,8 +282,16 @@ class FetchLane:
         return count, size_bytes
 
 
-def _batches(data: bytes | memoryview, position: int) -> Iterable[tuple[int, int, int]]:
-    """Yield wanted records, bytes and next offset of each complete batch.
+class _Read(NamedTuple):
+    """A complete batch, how many of its records are wanted, and the offset behind it."""
+
+    data: memoryview
+    records: int
+    next_offset: int
+
+
+def _batches(data: memoryview, position: int) -> Iterable[_Read]:
+    """Yield the complete batches of an answer.
 
     A batch may begin before the position. A message of an older format counts as one record.
 
@@ -262,13 +300,13 @@ def _batches(data: bytes | memoryview, position: int) -> Iterable[tuple[int, int
     """
     try:
         for entry in walk(data):
+            batch = data[entry.position : entry.position + entry.size_bytes]
             if entry.magic != CURRENT_MAGIC:
-                base_offset = int.from_bytes(data[entry.position : entry.position + 8], "big")
-                yield 1, entry.size_bytes, base_offset + 1
+                yield _Read(batch, 1, int.from_bytes(batch[:8], "big") + 1)
                 continue
-            header = parse_header(data, entry.position)
+            header = parse_header(batch)
             next_offset = header.base_offset + header.last_offset_delta + 1
             wanted = min(header.record_count, max(next_offset - position, 0))
-            yield wanted, entry.size_bytes, next_offset
+            yield _Read(batch, wanted, next_offset)
     except BrokerError as error:
         raise DecodeError(f"records of a fetch: {error}") from error

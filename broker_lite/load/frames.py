@@ -102,3 +102,21 @@ class ProduceFrames:
         """
         (code,) = _CODE.unpack_from(body, self._code_position)
         return int(code)
+
+    def throttle_ms(self, body: memoryview) -> int:
+        """Return for how long the broker asks the client to send nothing.
+
+        It is the last field, in front of the tags; an answer with tags is decoded.
+
+        Args:
+            body: what follows the correlation id.
+
+        Raises:
+            struct.error: the answer ends before.
+            DecodeError: it cannot be read.
+        """
+        if self._flexible and (not body or body[-1]):
+            answer, _ = messages.ProduceResponse.decode(body[1:], self.version)
+            return answer.throttle_time_ms
+        (found,) = _INDEX.unpack_from(body, len(body) - _INDEX.size - self._flexible)
+        return int(found)

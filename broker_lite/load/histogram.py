@@ -5,8 +5,8 @@ Values below 64 have a bucket each. Above, each power of two has 32 buckets, so 
 """
 
 from array import array
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 _LINEAR_BITS: Final = 6
 _BUCKET_BITS: Final = 5  # buckets of a power of two, as a power of two
@@ -75,6 +75,24 @@ class Histogram:
             if seen >= wanted:
                 return min(_largest(index), self.max)
         return self.max
+
+    def buckets(self) -> Iterator[tuple[int, int]]:
+        """Yield the largest value and the count of each bucket that has any, in order."""
+        return ((min(_largest(index), self.max), count) for index, count in self._filled())
+
+    def as_data(self) -> list[object]:
+        """Return what JSON can hold, and from_data() reads."""
+        return [self.total, self.max, list(self._filled())]
+
+    @classmethod
+    def from_data(cls, data: Sequence[Any]) -> "Histogram":
+        """Return the histogram of as_data(); nothing is lost on the way."""
+        histogram = cls()
+        histogram.total, histogram.max, filled = data
+        for index, count in filled:
+            histogram._counts[index] = count
+            histogram.count += count
+        return histogram
 
     @property
     def mean(self) -> float:

@@ -36,13 +36,22 @@ class Link:
         is_draining: set to send nothing more; the answers on their way still come.
     """
 
-    def __init__(self, lane: Lane, *, in_flight_max: int, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        *,
+        in_flight_max: int,
+        clock: Callable[[], int],
+        idle_bytes: int | None = None,
+    ) -> None:
         """Begin without a connection.
 
         Args:
             lane: what is sent.
             in_flight_max: how many requests may be unanswered.
             clock: nanoseconds that only grow.
+            idle_bytes: of the buffer while no answer is expected, for very many connections; None
+                to keep a large one.
         """
         self.lane = lane
         self.is_draining = False
@@ -52,7 +61,8 @@ class Link:
         self._in_flight: deque[tuple[int, int, Request]] = deque()  # correlation id, sent_ns
         self._correlation_id = 0
         self._unsent: list[memoryview] = []
-        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
+        self._idle_bytes = idle_bytes
+        self._buffer = memoryview(bytearray(idle_bytes or _BUFFER_BYTES))
         self._filled = 0
 
     def attach(self, connection: Connection) -> None:
@@ -220,6 +230,8 @@ class Link:
             self._take(correlation_id, buffer[position + _HEAD : end])
             position, size = end, 0
         rest = filled - position
+        if self._idle_bytes and not rest and len(buffer) > self._idle_bytes:
+            self._buffer = memoryview(bytearray(self._idle_bytes))
         if size + _SIZE > len(buffer):
             self._buffer = memoryview(bytearray(size + _SIZE))
         if position or buffer is not self._buffer:

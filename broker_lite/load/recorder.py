@@ -5,53 +5,24 @@ phase in which it arrives. Answers that arrive after the end, and requests that 
 answered, count in the latencies only: without them a broker that stalls at the end would look fast.
 """
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from broker_lite.load.histogram import Histogram
+from broker_lite.load.tally import NS_PER_MS, NS_PER_S, Phase, Second, Tally
 
-NS_PER_S: Final = 1_000_000_000
-NS_PER_MS: Final = 1_000_000
+__all__ = ["NS_PER_MS", "NS_PER_S", "Phase", "Recorder", "Second", "Tally"]
+
 _STEPS_MAX: Final = 1000
-
-
-class Second(NamedTuple):
-    """The figures of one second; the last one of a phase may be shorter.
-
-    Attributes:
-        end_s: since the start of the run.
-        length_s: 1, or less.
-        errors: how many were counted in it.
-        p50_ms: of the answers that arrived in it, like p99_ms and max_ms; 0 without answers.
-    """
-
-    end_s: float
-    length_s: float
-    is_warmup: bool
-    requests: int
-    records: int
-    bytes: int
-    errors: int
-    p50_ms: float
-    p99_ms: float
-    max_ms: float
-
-
-class Phase:
-    """The sums of a phase."""
-
-    def __init__(self) -> None:
-        self.began_ns = 0
-        self.ended_ns = 0
-        self.requests = 0
-        self.records = 0
-        self.bytes = 0
-        self.latencies_ns = Histogram()
-
-    @property
-    def length_s(self) -> float:
-        """How long it was."""
-        return (self.ended_ns - self.began_ns) / NS_PER_S
+_BY_NAME: Final = ("errors", "retries")
+_SUMS: Final = (
+    "accepted_records",
+    "refused",
+    "unanswered",
+    "unsent",
+    "throttles",
+    "throttled_ms",
+)
 
 
 class Recorder:
@@ -61,6 +32,7 @@ class Recorder:
         warmup: the first phase.
         measured: the second one.
         seconds: all that have ended.
+        last: the counts of the last one.
         accepted_records: answered without an error in both phases, and after them.
         errors: counts by name.
         reasons: the last text for a name that has one.
@@ -68,6 +40,8 @@ class Recorder:
         refused: requests that the broker refused for good.
         unanswered: requests that were sent, and open at the end.
         unsent: requests that were due, and had not been sent at the end.
+        throttles: how often the broker asked to send nothing for a while.
+        throttled_ms: for how long, over all connections.
     """
 
     def __init__(
@@ -89,19 +63,20 @@ class Recorder:
         self.warmup = Phase()
         self.measured = Phase()
         self.seconds: list[Second] = []
+        self.last = Tally()
         self.accepted_records = 0
-        self.errors: dict[str, int] = {}
+        self.errors: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}
-        self.retries: dict[str, int] = {}
+        self.retries: Counter[str] = Counter()
         self.refused = self.unanswered = self.unsent = 0
+        self.throttles = self.throttled_ms = 0
         self._warmup_ns = int(warmup_s * NS_PER_S)
         self._on_second = on_second
         self._on_measured = on_measured
         self._on_finished = on_finished
         self._start_ns = self._second_began_ns = self._second_ends_ns = 0
         self._phase = self.warmup
-        self._latencies_ns = Histogram()
-        self._requests = self._records = self._bytes = self._errors = 0
+        self._tally = Tally()
         self._is_over = False
 
     def begin(self, now_ns: int) -> None:
@@ -128,21 +103,27 @@ class Recorder:
             return
         if now_ns >= self._second_ends_ns:
             self.tick(now_ns)
-        self._requests += 1
-        self._records += records
-        self._bytes += size_bytes
-        self._latencies_ns.record(max(now_ns - due_ns, 0))
+        tally = self._tally
+        tally.requests += 1
+        tally.records += records
+        tally.bytes += size_bytes
+        tally.latencies_ns.record(max(now_ns - due_ns, 0))
 
     def error(self, name: str, reason: str = "") -> None:
         """Count an error by its name."""
-        self.errors[name] = self.errors.get(name, 0) + 1
-        self._errors += 1
+        self.errors[name] += 1
+        self._tally.errors += 1
         if reason:
             self.reasons[name] = reason
 
     def retry(self, name: str) -> None:
         """Count a request that is sent again, by the error that it met."""
-        self.retries[name] = self.retries.get(name, 0) + 1
+        self.retries[name] += 1
+
+    def throttled(self, throttle_ms: int) -> None:
+        """Count a pause that the broker asked for."""
+        self.throttles += 1
+        self.throttled_ms += throttle_ms
 
     def open_for(self, latency_ns: int, count: int = 1) -> None:
         """Count the latency of requests that were not answered before the end."""
@@ -193,26 +174,43 @@ class Recorder:
             self._second_ends_ns = min(self._second_ends_ns, self._measured_at_ns)
 
     def _end_second(self, now_ns: int) -> None:
-        phase, latencies_ns = self._phase, self._latencies_ns
-        second = Second(
-            end_s=(now_ns - self._start_ns) / NS_PER_S,
-            length_s=(now_ns - self._second_began_ns) / NS_PER_S,
-            is_warmup=phase is self.warmup,
-            requests=self._requests,
-            records=self._records,
-            bytes=self._bytes,
-            errors=self._errors,
-            p50_ms=latencies_ns.percentile(0.5) / NS_PER_MS,
-            p99_ms=latencies_ns.percentile(0.99) / NS_PER_MS,
-            max_ms=latencies_ns.max / NS_PER_MS,
-        )
-        phase.ended_ns = now_ns
-        phase.requests += second.requests
-        phase.records += second.records
-        phase.bytes += second.bytes
-        phase.latencies_ns.add(latencies_ns)
-        self.seconds.append(second)
-        self._latencies_ns = Histogram()
-        self._requests = self._records = self._bytes = self._errors = 0
+        length_s = (now_ns - self._second_began_ns) / NS_PER_S
+        self._phase.ended_ns = now_ns
+        self._phase.add(self._tally)
         self._second_began_ns = now_ns
+        tally, self._tally = self._tally, Tally()
+        self.add_second(
+            tally,
+            end_s=(now_ns - self._start_ns) / NS_PER_S,
+            length_s=length_s,
+            is_warmup=self._phase is self.warmup,
+        )
+
+    # -- several processes
+
+    def add_second(self, tally: Tally, *, end_s: float, length_s: float, is_warmup: bool) -> None:
+        """Add the counts of a second that has ended."""
+        self.last = tally
+        second = tally.second(end_s=end_s, length_s=length_s, is_warmup=is_warmup)
+        self.seconds.append(second)
         self._on_second(second)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all counts but the seconds, for add_data() in another process."""
+        return {
+            "warmup": self.warmup.as_data(),
+            "measured": self.measured.as_data(),
+            "reasons": self.reasons,
+            **{name: dict(getattr(self, name)) for name in _BY_NAME},
+            **{name: getattr(self, name) for name in _SUMS},
+        }
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Add the counts of another process that ran at the same time."""
+        self.warmup.add_data(data["warmup"])
+        self.measured.add_data(data["measured"])
+        self.reasons |= data["reasons"]
+        for name in _BY_NAME:
+            getattr(self, name).update(data[name])
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + data[name])

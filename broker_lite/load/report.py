@@ -18,6 +18,7 @@ PERCENTILES: Final[Mapping[str, float]] = {
 _MB: Final = 1e6
 _GB: Final = 1e9
 _MS_DIGITS: Final = 3
+_BUCKET_DIGITS: Final = 6
 
 Result = dict[str, object]
 
@@ -30,40 +31,43 @@ def result_of(
     *,
     is_open_loop: bool,
     was_interrupted: bool,
-    delivered_records: int | None = None,
+    figures: Mapping[str, object],
 ) -> Result:
     """Return everything that is known about a run.
 
     Args:
-        kind: produce or fetch.
+        kind: of the load: produce, fetch ...
         settings: of the run.
         recorder: whose run has ended.
         meter: which was read.
         is_open_loop: whether requests were due by the clock.
         was_interrupted: whether it ended before its time.
-        delivered_records: end offsets after minus before; None if they are not known.
+        figures: what only this kind of load has to tell.
     """
     return {
         "kind": kind,
         "settings": dict(settings),
         "loop": "open" if is_open_loop else "closed",
         "interrupted": was_interrupted,
-        "warmup": _phase(recorder.warmup),
-        "measured": _phase(recorder.measured),
+        "warmup": phase_figures(recorder.warmup),
+        "measured": phase_figures(recorder.measured),
         "accepted_records": recorder.accepted_records,
-        "delivered_records": delivered_records,
+        **figures,
         "errors": dict(recorder.errors),
         "reasons": dict(recorder.reasons),
         "retries": dict(recorder.retries),
         "refused": recorder.refused,
         "unanswered": recorder.unanswered,
         "unsent": recorder.unsent,
+        "throttles": recorder.throttles,
+        "throttled_ms": recorder.throttled_ms,
         "cpu": _cpu(meter, recorder.measured),
         "seconds": [_second(second) for second in recorder.seconds],
     }
 
 
-def _phase(phase: Phase) -> Result:
+def phase_figures(phase: Phase) -> Result:
+    """Return the figures of a phase."""
     length_s = phase.length_s or float("inf")
     return {
         "seconds": phase.length_s,
@@ -73,20 +77,34 @@ def _phase(phase: Phase) -> Result:
         "requests_per_s": phase.requests / length_s,
         "records_per_s": phase.records / length_s,
         "mb_per_s": phase.bytes / length_s / _MB,
-        "latency_ms": _latencies(phase.latencies_ns),
+        "latency_ms": latency_figures(phase.latencies_ns),
+        "latency_counts": _buckets(phase.latencies_ns),
     }
 
 
-def _latencies(latencies_ns: Histogram) -> Result:
+def latency_figures(latencies_ns: Histogram) -> Result:
+    """Return mean, percentiles and maximum in ms."""
     found: Result = {"mean": round(latencies_ns.mean / NS_PER_MS, _MS_DIGITS)}
     for name, share in PERCENTILES.items():
         found[name] = round(latencies_ns.percentile(share) / NS_PER_MS, _MS_DIGITS)
     return {**found, "max": round(latencies_ns.max / NS_PER_MS, _MS_DIGITS)}
 
 
+def _buckets(latencies_ns: Histogram) -> list[tuple[float, int]]:
+    """Return the largest value in ms and the count of each bucket; there are at most 1,888."""
+    return [
+        (round(value / NS_PER_MS, _BUCKET_DIGITS), count) for value, count in latencies_ns.buckets()
+    ]
+
+
 def _cpu(meter: CpuMeter, phase: Phase) -> Result:
     broker_s = meter.broker_s()
-    found: Result = {"client_s": meter.client_s, "broker_s": broker_s}
+    found: Result = {
+        "client_s": meter.client_s,
+        "broker_s": broker_s,
+        "broker_memory_bytes": meter.memory_bytes,
+        "samples": [sample._asdict() for sample in meter.samples],
+    }
     if phase.bytes:
         found["client_s_per_gb"] = meter.client_s / phase.bytes * _GB
         found["broker_s_per_gb"] = None if broker_s is None else broker_s / phase.bytes * _GB

@@ -1,15 +1,20 @@
 """Lanes of a producer, without connections: order, retries, and what a stall does to latencies.
 
-Also tests: broker_lite.load.lane.
+Also tests: broker_lite.load.lane, broker_lite.load.partition_queue.
 """
 
 from collections import deque
+from collections.abc import Sequence
 
 import pytest
 
 from broker_lite.errors import ErrorCode
 from broker_lite.load.lane import RETRY_AFTER_NS, Request
-from broker_lite.load.produce import ProduceLane
+from broker_lite.load.produce import ProduceLane, ProduceWork
+from broker_lite.load.recorder import Recorder
+from broker_lite.load.stamped import Batch, Producer
+from broker_lite.record.batch import parse_header
+from broker_lite.record.builder import BatchBuilder
 from broker_lite.wire import DecodeError
 from tests.load.lanes import MS, SECOND, Spoken, produce_answer, produce_work, recorder
 
@@ -167,6 +172,7 @@ def test_what_never_left_counts_until_the_end() -> None:
     # 0 is to be sent again, 1 to 5 never left: six requests were due in three seconds
     assert counts.unsent == counts.measured.latencies_ns.count == 6
     assert counts.measured.latencies_ns.max == 3 * SECOND
+    work.assign([[0, 1], []])
     assert second.next_due_ns() is None
 
 
@@ -209,9 +215,124 @@ def test_a_broker_that_only_refuses_fills_no_memory() -> None:
     (lane,) = lanes_of(work, 1)
     work.assign([[0]])
     refusal = produce_answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    while lane.next_due_ns() == 0:
-        lane.on_answer(lane.take(SECOND, 1), refusal, SECOND)
-    assert counts.retries == {"NOT_LEADER_OR_FOLLOWER": 100}
-    assert lane.next_due_ns() == SECOND + RETRY_AFTER_NS
-    assert lane.take(SECOND + RETRY_AFTER_NS, 1).number == 0
-    assert lane.next_due_ns() == 0
+    on_the_way = [lane.take(SECOND, 1) for _ in range(3)]
+    for request in on_the_way:
+        lane.on_answer(request, refusal, SECOND)
+        assert lane.next_due_ns() != 0  # nothing new before these are sent again
+    at_ns = SECOND + RETRY_AFTER_NS
+    assert lane.next_due_ns() == at_ns
+    assert [lane.take(at_ns, 1).number for _ in range(4)] == [0, 1, 2, 3]
+    assert counts.retries == {"NOT_LEADER_OR_FOLLOWER": 3}
+
+
+def test_other_partitions_go_on_while_one_waits() -> None:
+    work = produce_work(recorder(), partitions=2)
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0, 1]])
+    lane.on_answer(lane.take(SECOND, 1), produce_answer(ErrorCode.REQUEST_TIMED_OUT), SECOND)
+    assert [lane.take(SECOND, 1).number for _ in range(3)] == [1, 3, 5]
+    at_ns = SECOND + RETRY_AFTER_NS
+    assert [lane.take(at_ns, 1).number for _ in range(3)] == [0, 2, 4]
+
+
+@pytest.mark.parametrize("version", [3, 9])
+def test_a_broker_that_throttles(version: int) -> None:
+    counts = recorder()
+    work = produce_work(counts)
+    (lane,) = lanes_of(work, 1, version=version)
+    work.assign([[0]])
+    answer = produce_answer(version=version, throttle_ms=250)
+    lane.on_answer(lane.take(SECOND, 1), answer, SECOND)
+    assert lane.next_due_ns() == SECOND + 250 * MS
+    assert (counts.throttles, counts.throttled_ms) == (1, 250)
+    assert counts.accepted_records == 10
+
+
+def test_an_answer_with_tags() -> None:
+    counts = recorder()
+    work = produce_work(counts)
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0]])
+    answer = bytes(produce_answer(throttle_ms=250))[:-1] + b"\x01\x05\x01\x07"
+    lane.on_answer(lane.take(SECOND, 1), memoryview(answer), SECOND)
+    assert counts.throttled_ms == 250
+
+
+def sequences_of(requests: Sequence[Request]) -> list[int]:
+    return [request.sequence for request in requests]
+
+
+def test_sequences_are_counted_for_each_partition() -> None:
+    work = idempotent_work(recorder(), partitions=2)
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0, 1]])
+    assert sequences_of([lane.take(SECOND, 1) for _ in range(4)]) == [0, 0, 10, 10]
+    frame = b"".join(lane.take(SECOND, 1).parts)
+    batch = parse_header(frame[-len(work.batches[0].data) - 3 : -3])
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (77, 0, 20)
+
+
+def test_what_is_sent_again_keeps_its_sequence() -> None:
+    counts = recorder()
+    work = idempotent_work(counts)
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0]])
+    on_the_way = [lane.take(SECOND, 1) for _ in range(3)]
+    lane.on_lost(on_the_way, SECOND)
+    again = [lane.take(SECOND, 1) for _ in range(4)]
+    assert sequences_of(again) == [0, 10, 20, 30]
+    lane.on_answer(again[0], produce_answer(ErrorCode.DUPLICATE_SEQUENCE_NUMBER), SECOND)
+    assert counts.accepted_records == 10
+    assert not counts.errors
+
+
+def test_those_behind_a_failed_request_follow_it_again() -> None:
+    work = idempotent_work(recorder())
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0]])
+    first, second, third = (lane.take(SECOND, 1) for _ in range(3))
+    lane.on_answer(first, produce_answer(ErrorCode.NOT_ENOUGH_REPLICAS), SECOND)
+    for request in (second, third):
+        assert lane.next_due_ns() is None
+        lane.on_answer(request, produce_answer(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), SECOND)
+    again = [lane.take(SECOND + RETRY_AFTER_NS, 1) for _ in range(4)]
+    assert sequences_of(again) == [0, 10, 20, 30]
+    assert {work.queue_of(0).producer} == {Producer(77, 0)}
+
+
+def test_the_next_one_has_the_sequence_of_a_refused_one() -> None:
+    work = idempotent_work(recorder())
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0]])
+    first, second = (lane.take(SECOND, 1) for _ in range(2))
+    lane.on_answer(first, produce_answer(ErrorCode.MESSAGE_TOO_LARGE), SECOND)
+    lane.on_answer(second, produce_answer(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), SECOND)
+    again = [lane.take(SECOND + RETRY_AFTER_NS, 1) for _ in range(2)]
+    assert [request.number for request in again] == [1, 2]
+    assert sequences_of(again) == [0, 10]
+    assert work.queue_of(0).producer == Producer(77, 0)
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID]
+)
+def test_a_broker_that_has_forgotten_the_producer(code: ErrorCode) -> None:
+    work = idempotent_work(recorder())
+    (lane,) = lanes_of(work, 1)
+    work.assign([[0]])
+    lane.on_answer(lane.take(SECOND, 1), produce_answer(), SECOND)
+    on_the_way = [lane.take(SECOND, 1) for _ in range(2)]
+    for request in on_the_way:
+        lane.on_answer(request, produce_answer(code), SECOND)
+    again = [lane.take(SECOND + RETRY_AFTER_NS, 1) for _ in range(2)]
+    assert sequences_of(again) == [0, 10]
+    assert work.queue_of(0).producer == Producer(77, 1)
+
+
+def idempotent_work(counts: Recorder, *, partitions: int = 1) -> ProduceWork:
+    work = produce_work(counts, partitions=partitions, producer=Producer(77, 0))
+    builder = BatchBuilder()
+    for _ in range(10):
+        builder.append(0, None, b"value")
+    work.batches = [Batch(builder.build(), 10)]
+    return work

@@ -2,7 +2,7 @@
 
 import json
 
-from broker_lite.load.cpu import CpuMeter
+from broker_lite.load.cpu import CpuMeter, Usage
 from broker_lite.load.report import result_of
 from tests.load.lanes import MS, SECOND, recorder
 
@@ -13,9 +13,9 @@ class Steps:
     def __init__(self) -> None:
         self._spent_s = 0.0
 
-    def read_s(self) -> float:
+    def read(self) -> Usage:
         self._spent_s += 2
-        return self._spent_s
+        return Usage(self._spent_s, 5000)
 
 
 def test_everything_that_is_known() -> None:
@@ -36,7 +36,7 @@ def test_everything_that_is_known() -> None:
         meter,
         is_open_loop=True,
         was_interrupted=False,
-        delivered_records=103,
+        figures={"delivered_records": 103},
     )
     result = json.loads(json.dumps(result))
     assert result["kind"] == "produce"
@@ -56,6 +56,9 @@ def test_everything_that_is_known() -> None:
     assert result["reasons"] == {"no connection": "refused"}
     assert result["cpu"]["broker_s_per_gb"] == 4
     assert result["cpu"]["client_s"] == meter.client_s
+    assert result["cpu"]["broker_memory_bytes"] == 5000
+    assert [count for _, count in measured["latency_counts"]] == [1] * 10
+    assert measured["latency_counts"][-1] == [10, 1]
     assert [second["is_warmup"] for second in result["seconds"]] == [True, False, False]
     assert result["seconds"][1]["bytes"] == 500_000_000
 
@@ -65,8 +68,15 @@ def test_a_run_without_an_answer() -> None:
     counts.finish(SECOND)
     meter = CpuMeter(None)
     meter.problem = "it has gone"
-    result = result_of("fetch", {}, counts, meter, is_open_loop=False, was_interrupted=True)
+    result = result_of(
+        "fetch", {}, counts, meter, is_open_loop=False, was_interrupted=True, figures={}
+    )
     assert (result["loop"], result["interrupted"]) == ("closed", True)
-    assert result["delivered_records"] is None
-    assert result["cpu"] == {"client_s": 0, "broker_s": None, "problem": "it has gone"}
+    assert result["cpu"] == {
+        "client_s": 0,
+        "broker_s": None,
+        "broker_memory_bytes": None,
+        "samples": [],
+        "problem": "it has gone",
+    }
     assert result["seconds"] == []

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import time
 
-from broker_lite.commands.bench.flags import add_load, size
-from broker_lite.commands.bench.measuring import Measurement, open_cluster
+from broker_lite.commands.bench.flags import add_load, check_processes, connections_of, size
+from broker_lite.commands.bench.measuring import Measurement, common_settings, open_cluster
 from broker_lite.errors import SettingsError
+from broker_lite.load.cluster import Cluster
 from broker_lite.load.fetch import FetchWork
+from broker_lite.load.part import Part
+from broker_lite.load.run import Load, Run
+from broker_lite.load.schedule import Schedule
+from broker_lite.load.worker import MAIN, Hooks, Worker
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,29 +40,31 @@ def run(options: argparse.Namespace) -> int:
     measurement = Measurement(options, options.rate.per_second)
     with open_cluster(options) as cluster:
         partition_count = cluster.wait_for_leaders()
-        work = FetchWork(
-            topic=options.topic,
-            positions=cluster.offsets(earliest=options.start == "earliest"),
-            max_bytes=options.max_bytes,
-            loops=options.loop,
-            client_id=cluster.client_id,
-            schedule=measurement.schedule,
-            recorder=measurement.recorder,
-        )
-        measurement.run(cluster, work, in_flight=1)
-    return measurement.tell("fetch", _settings(options, partition_count))
-
-
-def _settings(options: argparse.Namespace, partition_count: int) -> dict[str, object]:
-    return {
-        "bootstrap": options.bootstrap_server,
-        "topic": options.topic,
-        "partitions": partition_count,
+        check_processes(options, partition_count)
+        measurement.run(worker, cluster)
+    settings = {
+        **common_settings(options, partition_count),
         "rate": options.rate._asdict(),
-        "connections": options.connections,
         "max_bytes": options.max_bytes,
         "from": options.start,
         "loop": options.loop,
-        "warmup_s": options.warmup,
-        "duration_s": options.duration,
     }
+    return measurement.tell("fetch", settings)
+
+
+def worker(options: argparse.Namespace, cluster: Cluster, part: Part, hooks: Hooks) -> Worker:
+    """Make what one process runs."""
+    recorder = hooks.recorder(options.warmup)
+    schedule = Schedule(options.rate.per_second, part)
+    work = FetchWork(
+        topic=options.topic,
+        positions=cluster.offsets(earliest=options.start == "earliest"),
+        max_bytes=options.max_bytes,
+        loops=options.loop,
+        client_id=cluster.client_id,
+        schedule=schedule,
+        recorder=recorder,
+    )
+    load = Load(work, connections=connections_of(options, part), in_flight=1)
+    run = Run(cluster, [load], schedule=schedule, recorders=[recorder], clock=time.monotonic_ns)
+    return Worker(run, {MAIN: recorder})

@@ -1,4 +1,4 @@
-"""The flags of `bench produce` and `bench fetch`, and how their texts are read."""
+"""The flags that several kinds of load have, and how their texts are read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 
 from broker_lite.commands.shared.connecting import add_connection
 from broker_lite.commands.shared.flags import add_alias
+from broker_lite.errors import SettingsError
+from broker_lite.load.part import Part
 from broker_lite.load.run import CONNECTIONS_MAX
 
 _UNITS: Final[Mapping[str, int]] = {
@@ -28,6 +30,7 @@ _PER_SECOND: Final = "/s"
 _MAX: Final = "max"
 _RATE_MAX: Final = 1e12
 _SECONDS_MAX: Final = 1e6
+PROCESSES_MAX: Final = 64
 
 
 class Rate(NamedTuple):
@@ -97,18 +100,49 @@ def count_up_to(count_max: int) -> Callable[[str], int]:
     return count
 
 
-def add_load(parser: argparse.ArgumentParser, *, rate_help: str) -> None:
-    """Add the flags that both kinds of load have."""
+def connections_of(options: argparse.Namespace, part: Part) -> int:
+    """Return how many connections a process opens, at least one."""
+    return max(part.size_of(options.connections), 1)
+
+
+def check_processes(options: argparse.Namespace, partition_count: int) -> None:
+    """Refuse more processes than there are partitions.
+
+    Raises:
+        SettingsError: some would have nothing to do.
+    """
+    if options.processes > partition_count:
+        raise SettingsError(
+            f"--processes {options.processes}: the topic {options.topic} has"
+            f" {partition_count} partitions, and each process needs one"
+        )
+
+
+def add_load(
+    parser: argparse.ArgumentParser,
+    *,
+    rate_help: str,
+    connections_max: int = CONNECTIONS_MAX,
+    connections_help: str = "at least one goes to each leader, at most one to each partition [4]",
+) -> None:
+    """Add the flags that all kinds of load have."""
     add_connection(parser)
     add_alias(parser, "--bootstrap", dest="bootstrap_server", metavar="HOST:PORT")
     parser.add_argument("--topic", default="load", help="[load]")
     parser.add_argument("--rate", type=rate, default=Rate(None), help=rate_help)
     parser.add_argument(
         "--connections",
-        type=count_up_to(CONNECTIONS_MAX),
+        type=count_up_to(connections_max),
         default=4,
         metavar="N",
-        help="at least one goes to each leader, at most one to each partition [4]",
+        help=connections_help,
+    )
+    parser.add_argument(
+        "--processes",
+        type=count_up_to(PROCESSES_MAX),
+        default=1,
+        metavar="N",
+        help="that share rate, connections and partitions, for more than one core [1]",
     )
     parser.add_argument(
         "--duration",

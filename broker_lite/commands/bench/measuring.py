@@ -1,4 +1,4 @@
-"""Measures a load: what `bench produce` and `bench fetch` do alike."""
+"""Measures a load: what all kinds of it do alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -17,30 +17,33 @@ from typing import Any, Final
 
 from broker_lite import __version__
 from broker_lite.client import Client
+from broker_lite.commands.bench.crew import Crew
 from broker_lite.commands.bench.texts import loop_line, result_lines, second_line
 from broker_lite.commands.shared.connecting import connect
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.load.cluster import Cluster
-from broker_lite.load.cpu import BrokerCpu, CpuByMetrics, CpuMeter, CpuOfProcess
+from broker_lite.load.cpu import BrokerUsage, CpuMeter, UsageByMetrics, UsageOfProcess
 from broker_lite.load.jobs import Jobs
-from broker_lite.load.lane import Work
+from broker_lite.load.part import WHOLE, Part
 from broker_lite.load.recorder import Recorder, Second
 from broker_lite.load.report import result_of
-from broker_lite.load.run import Run
-from broker_lite.load.schedule import Schedule
+from broker_lite.load.worker import MAIN, Hooks, Runnable, Worker
 
 _OFFSETS_WAIT_S: Final = 10.0
 _OFFSETS_WAIT_S_INTERRUPTED: Final = 1.0
 _NOTHING_ANSWERED: Final = 1
 _BY_SIGNAL: Final = 128  # as a shell says it
+WorkerOf = Callable[[argparse.Namespace, Cluster, Part, Hooks], Worker]
 
 
 class Measurement:
     """One load from its flags to its figures.
 
     Attributes:
-        schedule: for the work; begins with the run.
-        recorder: for the work.
+        recorders: by name, with what was counted.
+        totals: further counts.
+        meter: of CPU time and memory.
+        memory_before: of the broker; None if it is not known.
     """
 
     def __init__(self, options: argparse.Namespace, requests_per_s: float | None) -> None:
@@ -54,43 +57,68 @@ class Measurement:
             SettingsError: the file cannot be written, or the URL is none.
             ClientError: the broker's CPU time cannot be read.
         """
+        self.recorders: Mapping[str, Recorder] = {}
+        self.totals: Mapping[str, int] = {}
         self._options = options
+        self._requests_per_s = requests_per_s
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._signal = 0  # the one that ended the run
+        self._crew: Crew | None = None
         if options.json is not None:
             _check_writable(options.json)
-        self._meter = CpuMeter(_broker_cpu(options))
-        self.schedule = Schedule(requests_per_s)
-        self.recorder = Recorder(
-            warmup_s=options.warmup,
-            on_second=_show if sys.stderr.isatty() else _keep_quiet,
-            on_measured=self._meter.begin,
-            on_finished=self._meter.end,
-        )
+        broker = _broker_usage(options)
+        # a mistake shows now, not at the end
+        self.memory_before = None if broker is None else broker.read().memory_bytes
+        self.meter = CpuMeter(broker)
+        self._show = _show if sys.stderr.isatty() else _keep_quiet
 
-    def run(self, cluster: Cluster, work: Work, *, in_flight: int) -> None:
+    @property
+    def recorder(self) -> Recorder:
+        """The main one."""
+        return self.recorders[MAIN]
+
+    def run(self, worker_of: WorkerOf, cluster: Cluster) -> None:
         """Run the load, until its end or Ctrl-C.
 
+        Args:
+            worker_of: makes what this process runs, if there is only one.
+            cluster: for it.
+
         Raises:
-            ClientError: no connection can be opened.
+            ClientError: no connection can be opened, or a process has ended.
         """
-        load = Run(
-            cluster,
-            work,
-            schedule=self.schedule,
-            recorder=self.recorder,
-            connections=self._options.connections,
-            in_flight=in_flight,
-            clock=time.monotonic_ns,
+        hooks = Hooks(self._on_second, self.meter.begin, self.meter.end)
+        if self._options.processes == 1:
+            worker = worker_of(self._options, cluster, WHOLE, hooks)
+            self.recorders = worker.recorders
+            with self._interruptible(worker.run):
+                self._open_and_run(worker.run)
+            self.totals = worker.totals()
+            return
+        self._crew = crew = Crew(self._options, hooks)
+        try:
+            with self._interruptible(crew):
+                self._open_and_run(crew)
+        finally:
+            crew.close()
+        self.recorders, self.totals = crew.recorders, crew.totals
+        self.meter.client_s = crew.client_s
+
+    def _open_and_run(self, run: Runnable | Crew) -> None:
+        run.open()
+        is_open = self._requests_per_s is not None
+        print(
+            f"{self._options.topic}: {run.partitions} partitions,"
+            f" {run.connections} connections; {loop_line(is_open=is_open)}",
+            flush=True,
         )
-        with self._interruptible(load):
-            load.open()
-            print(
-                f"{self._options.topic}: {load.partitions} partitions,"
-                f" {load.connections} connections; {loop_line(is_open=self.schedule.is_open)}",
-                flush=True,
-            )
-            load.run(self._options.warmup + self._options.duration)
+        run.run(self._options.warmup + self._options.duration)
+
+    def _on_second(self, second: Second) -> None:
+        crew = self._crew
+        client_s = time.process_time() if crew is None else crew.client_so_far_s
+        self.meter.sample(second.end_s, client_s)
+        self._show(second)
 
     def ends(self, cluster: Cluster) -> dict[int, int] | ClientError:
         """Ask for the end offsets, without a long wait for a broker that has gone."""
@@ -101,41 +129,39 @@ class Measurement:
         return found[0] if found else ClientError("no answer in time")
 
     def tell(
-        self, kind: str, settings: Mapping[str, object], *, delivered: int | str | None = None
+        self,
+        kind: str,
+        settings: Mapping[str, object],
+        lines: Sequence[str] = (),
+        figures: Mapping[str, object] | None = None,
     ) -> int:
         """Print the figures, and write them into the file.
 
         Args:
-            kind: produce or fetch.
+            kind: of the load.
             settings: what was asked for.
-            delivered: a count of records, or why it is not known; None for nothing.
+            lines: what only this kind has to tell, behind the table.
+            figures: the same for the file.
 
         Returns:
             The exit code: 1 if no request was answered, 130 after Ctrl-C.
         """
-        is_known = isinstance(delivered, int)
-        text = (
-            f"delivered {delivered:,} (end offsets after minus before)" if is_known else delivered
-        )
-        lines = result_lines(
-            self.recorder,
-            self._meter,
-            requests_per_s=self.schedule.per_second,
-            delivered=None if text is None else str(text),
+        table = result_lines(
+            self.recorder, self.meter, requests_per_s=self._requests_per_s, more=lines
         )
         if self._signal:
             print("interrupted: these are the figures so far")
-        print(*lines, sep="\n", flush=True)
+        print(*table, sep="\n", flush=True)
+        result = result_of(
+            kind,
+            {"version": __version__, "started": self._started, **settings},
+            self.recorder,
+            self.meter,
+            is_open_loop=self._requests_per_s is not None,
+            was_interrupted=bool(self._signal),
+            figures=figures or {},
+        )
         if self._options.json is not None:
-            result = result_of(
-                kind,
-                {"version": __version__, "started": self._started, **settings},
-                self.recorder,
-                self._meter,
-                is_open_loop=self.schedule.is_open,
-                was_interrupted=bool(self._signal),
-                delivered_records=delivered if isinstance(delivered, int) else None,
-            )
             _write(self._options.json, json.dumps(result, indent=2) + "\n")
         if self._signal:
             return _BY_SIGNAL + self._signal
@@ -143,7 +169,7 @@ class Measurement:
         return 0 if any(phase.requests for phase in phases) else _NOTHING_ANSWERED
 
     @contextmanager
-    def _interruptible(self, load: Run) -> Iterator[None]:
+    def _interruptible(self, load: Runnable | Crew) -> Iterator[None]:
         """Let Ctrl-C and SIGTERM end the load, and a second one this process."""
         before: dict[signal.Signals, Any] = {}
 
@@ -162,16 +188,33 @@ class Measurement:
                 signal.signal(number, handler)
 
 
+def common_settings(options: argparse.Namespace, partition_count: int) -> dict[str, object]:
+    """Return what all kinds of load tell of their flags."""
+    return {
+        "bootstrap": options.bootstrap_server,
+        "topic": options.topic,
+        "partitions": partition_count,
+        "connections": options.connections,
+        "processes": options.processes,
+        "warmup_s": options.warmup,
+        "duration_s": options.duration,
+    }
+
+
 @contextmanager
-def open_cluster(options: argparse.Namespace) -> Iterator[Cluster]:
+def open_cluster(options: argparse.Namespace, part: Part = WHOLE) -> Iterator[Cluster]:
     """Connect to the cluster of the flags.
+
+    Args:
+        options: of the load.
+        part: of the partitions, which this process has.
 
     Raises:
         SettingsError: an address or a property is wrong.
         ClientError: no broker can be reached.
     """
     with connect(options) as client:
-        cluster = Cluster(client, options.topic, partial(_connect_again, options))
+        cluster = Cluster(client, options.topic, partial(_connect_again, options), part)
         try:
             yield cluster
         finally:
@@ -183,16 +226,10 @@ def _connect_again(options: argparse.Namespace, bootstrap: str) -> Client:
     return connect(argparse.Namespace(**{**vars(options), **again}))
 
 
-def _broker_cpu(options: argparse.Namespace) -> BrokerCpu | None:
-    found: BrokerCpu
+def _broker_usage(options: argparse.Namespace) -> BrokerUsage | None:
     if options.control is not None:
-        found = CpuByMetrics(options.control)
-    elif options.broker_pid is not None:
-        found = CpuOfProcess(options.broker_pid)
-    else:
-        return None
-    found.read_s()  # a mistake shows now, not at the end
-    return found
+        return UsageByMetrics(options.control)
+    return None if options.broker_pid is None else UsageOfProcess(options.broker_pid)
 
 
 def _check_writable(path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from broker_lite.load.cpu import CpuMeter
+from broker_lite.load.histogram import Histogram
 from broker_lite.load.recorder import NS_PER_MS, Phase, Recorder, Second
 from broker_lite.load.report import PERCENTILES
 
@@ -39,7 +40,7 @@ def result_lines(
     meter: CpuMeter,
     *,
     requests_per_s: float | None = None,
-    delivered: str | None = None,
+    more: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the lines about a run that has ended.
 
@@ -47,7 +48,7 @@ def result_lines(
         recorder: of the run.
         meter: which was read.
         requests_per_s: the rate that was to be kept; None for none.
-        delivered: what is said beside the accepted records; None for nothing.
+        more: lines that only some kinds of load have.
     """
     phases = [recorder.measured]
     names = ["measured"]
@@ -58,13 +59,19 @@ def result_lines(
     for label, cells in _figures(phases).items():
         yield _row(label, cells)
     yield ""
-    if delivered is not None:
-        yield f"accepted {recorder.accepted_records:,} records, {delivered}"
+    yield from more
     yield from _errors(recorder)
     reached = _per_second(recorder.measured.requests, recorder.measured)
     if requests_per_s is not None and reached < _KEPT * requests_per_s:
         yield f"the rate was not kept: {reached:,.1f} of {requests_per_s:,.1f} requests/s"
     yield from _cpu(recorder.measured, meter)
+
+
+def percentile_line(latencies_ns: Histogram) -> str:
+    """Format the percentiles of latencies."""
+    figures = {name: latencies_ns.percentile(share) for name, share in PERCENTILES.items()}
+    figures["max"] = latencies_ns.max
+    return ", ".join(f"{name} {value / NS_PER_MS:.2f} ms" for name, value in figures.items())
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
@@ -103,6 +110,11 @@ def _errors(recorder: Recorder) -> Iterator[str]:
     ):
         if count:
             yield f"requests {what}: {count:,}"
+    if recorder.throttles:
+        yield (
+            f"throttled by the broker: {recorder.throttles:,} times,"
+            f" {recorder.throttled_ms / 1000:,.1f} s in all"
+        )
 
 
 def _cpu(phase: Phase, meter: CpuMeter) -> Iterator[str]:

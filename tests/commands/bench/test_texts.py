@@ -1,7 +1,8 @@
 """The lines about a run."""
 
-from broker_lite.commands.bench.texts import loop_line, result_lines, second_line
+from broker_lite.commands.bench.texts import loop_line, percentile_line, result_lines, second_line
 from broker_lite.load.cpu import CpuMeter
+from broker_lite.load.histogram import Histogram
 from broker_lite.load.recorder import Second
 from tests.load.lanes import MS, SECOND, recorder
 
@@ -27,6 +28,15 @@ def test_a_line_each_second() -> None:
     assert second_line(second._replace(is_warmup=True)) == f"{line}  (warm-up)"
 
 
+def test_percentiles_in_a_line() -> None:
+    latencies_ns = Histogram()
+    for ms in range(1, 11):
+        latencies_ns.record(ms * MS)
+    assert percentile_line(latencies_ns) == (
+        "p50 5.11 ms, p90 9.18 ms, p99 10.00 ms, p99.9 10.00 ms, max 10.00 ms"
+    )
+
+
 def test_what_latencies_mean() -> None:
     assert "when a request was due" in loop_line(is_open=True)
     assert "latencies are of a saturated system" in loop_line(is_open=False)
@@ -41,7 +51,7 @@ def test_the_table_at_the_end() -> None:
     meter.client_s = 0.5
     lines = [
         " ".join(line.split())
-        for line in result_lines(counts, meter, requests_per_s=1, delivered="delivered")
+        for line in result_lines(counts, meter, requests_per_s=1, more=["accepted 105 records"])
     ]
     assert lines[:5] == [
         "warm-up measured",
@@ -60,7 +70,7 @@ def test_the_table_at_the_end() -> None:
     ]
     assert lines[11:] == [
         "",
-        "accepted 105 records, delivered",
+        "accepted 105 records",
         "CPU of the client: 0.50 s, 0.25 s a GB",
     ]
 
@@ -74,6 +84,7 @@ def test_what_went_wrong() -> None:
     counts.finish(2 * SECOND)
     counts.retries = {"connection lost": 1000}
     counts.refused, counts.unanswered, counts.unsent = 2, 3, 4
+    counts.throttled(1500)
     lines = list(result_lines(counts, meter, requests_per_s=1000))
     assert lines[0].split() == ["measured"]
     assert lines[lines.index("") + 1 :] == [
@@ -83,6 +94,7 @@ def test_what_went_wrong() -> None:
         "requests refused: 2",
         "requests without an answer at the end: 3",
         "requests due and never sent: 4",
+        "throttled by the broker: 1 times, 1.5 s in all",
         "the rate was not kept: 0.0 of 1,000.0 requests/s",
         "CPU of the client: 0.97 s",
         "CPU of the broker: not known: it has gone",
