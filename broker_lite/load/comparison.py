@@ -41,9 +41,10 @@ class Outcome:
     """The result of a run, read from its file.
 
     Attributes:
-        kind: produce or fetch.
+        kind: of the load: produce, fetch ...
         loop: open or closed.
         path: of the file.
+        result: as it was read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,15 +55,16 @@ class Outcome:
         """
         self.path = path
         try:
-            self._data = json.loads(path.read_bytes())
+            found = json.loads(path.read_bytes())
         except OSError as error:
             raise SettingsError(f"{path}: {error.strerror}") from error
         except ValueError as error:
             raise SettingsError(f"{path}: is not JSON: {error}") from error
-        if not isinstance(self._data, dict):
+        if not isinstance(found, dict):
             raise SettingsError(f"{path}: is not the result of a run")
-        self.kind = str(self._data.get("kind"))
-        self.loop = str(self._data.get("loop"))
+        self.result: dict[str, object] = found
+        self.kind = str(found.get("kind"))
+        self.loop = str(found.get("loop"))
         for place in _FIGURES.values():
             self.figure(place)
 
@@ -72,7 +74,7 @@ class Outcome:
         Raises:
             SettingsError: there is none, so the file is no result of a run.
         """
-        found: object = self._data
+        found: object = self.result
         for name in place:
             found = found.get(name) if isinstance(found, dict) else None
         if isinstance(found, int | float) and not isinstance(found, bool):

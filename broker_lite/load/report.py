@@ -8,6 +8,7 @@ from typing import Final
 from broker_lite.load.cpu import CpuMeter
 from broker_lite.load.histogram import Histogram
 from broker_lite.load.recorder import NS_PER_MS, Phase, Recorder, Second
+from broker_lite.load.verdict import verdict
 
 PERCENTILES: Final[Mapping[str, float]] = {
     "p50": 0.5,
@@ -29,7 +30,7 @@ def result_of(
     recorder: Recorder,
     meter: CpuMeter,
     *,
-    is_open_loop: bool,
+    requests_per_s: float | None,
     was_interrupted: bool,
     figures: Mapping[str, object],
 ) -> Result:
@@ -40,14 +41,15 @@ def result_of(
         settings: of the run.
         recorder: whose run has ended.
         meter: which was read.
-        is_open_loop: whether requests were due by the clock.
+        requests_per_s: the rate by which requests were due; None for a closed loop.
         was_interrupted: whether it ended before its time.
         figures: what only this kind of load has to tell.
     """
-    return {
+    result: Result = {
         "kind": kind,
         "settings": dict(settings),
-        "loop": "open" if is_open_loop else "closed",
+        "loop": "closed" if requests_per_s is None else "open",
+        "requests_per_s": requests_per_s,
         "interrupted": was_interrupted,
         "warmup": phase_figures(recorder.warmup),
         "measured": phase_figures(recorder.measured),
@@ -64,6 +66,7 @@ def result_of(
         "cpu": _cpu(meter, recorder.measured),
         "seconds": [_second(second) for second in recorder.seconds],
     }
+    return {**result, "verdict": verdict(result)}
 
 
 def phase_figures(phase: Phase) -> Result:

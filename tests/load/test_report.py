@@ -34,7 +34,7 @@ def test_everything_that_is_known() -> None:
         {"topic": "load"},
         counts,
         meter,
-        is_open_loop=True,
+        requests_per_s=5,
         was_interrupted=False,
         figures={"delivered_records": 103},
     )
@@ -42,6 +42,7 @@ def test_everything_that_is_known() -> None:
     assert result["kind"] == "produce"
     assert result["settings"] == {"topic": "load"}
     assert (result["loop"], result["interrupted"]) == ("open", False)
+    assert result["verdict"] == "Nobody was the limit: the rate of 5.0 requests/s was kept."
     assert result["warmup"]["records"] == 3
     measured = result["measured"]
     assert (measured["seconds"], measured["requests"]) == (2, 10)
@@ -69,7 +70,7 @@ def test_a_run_without_an_answer() -> None:
     meter = CpuMeter(None)
     meter.problem = "it has gone"
     result = result_of(
-        "fetch", {}, counts, meter, is_open_loop=False, was_interrupted=True, figures={}
+        "fetch", {}, counts, meter, requests_per_s=None, was_interrupted=True, figures={}
     )
     assert (result["loop"], result["interrupted"]) == ("closed", True)
     assert result["cpu"] == {

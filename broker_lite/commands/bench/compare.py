@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from broker_lite.errors import ClientError
+from broker_lite.commands.bench.files import check_writable, write
+from broker_lite.errors import ClientError, SettingsError
 from broker_lite.load.comparison import Figure, Outcome, compared
+from broker_lite.load.page.page import page
+from broker_lite.load.page.readout import Readout, readout
 
 _SLOWER: Final = 1
 _NONE: Final = "-"
@@ -26,14 +30,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RATIO",
         help="exit code 1 if B has less than this share of A's MB/s",
     )
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="where a report of both runs is written"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print all figures; the exit code says whether the second run is too slow."""
-    comparison = compared(Outcome(options.first), Outcome(options.second))
+    if options.html is not None:
+        check_writable("--html", options.html)
+    outcomes = (Outcome(options.first), Outcome(options.second))
+    comparison = compared(*outcomes)
+    if options.html is not None:
+        write(
+            "--html", options.html, page(_readouts(outcomes), list(map(_cells, comparison.figures)))
+        )
     print(_row("", options.first.name, options.second.name, "B / A"))
     for figure in comparison.figures:
-        print(_line(figure))
+        print(_row(*_cells(figure)))
     ratio = comparison.throughput.ratio
     if options.fail_below is None:
         return 0
@@ -49,13 +63,27 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _line(figure: Figure) -> str:
+def _readouts(outcomes: Sequence[Outcome]) -> Sequence[Readout]:
+    """Return what the report shows of each run.
+
+    Raises:
+        SettingsError: a file is not the result of a run.
+    """
+    found = []
+    for letter, outcome in zip("AB", outcomes, strict=True):
+        try:
+            found.append(readout(outcome.result, f"{letter}: {outcome.path.name}"))
+        except SettingsError as error:
+            raise SettingsError(f"{outcome.path}: {error}") from error
+    return found
+
+
+def _cells(figure: Figure) -> tuple[str, str, str, str]:
     first, second = (
         _NONE if value is None else f"{value:,.2f}" for value in (figure.first, figure.second)
     )
-    return _row(
-        figure.name, first, second, _NONE if figure.ratio is None else f"{figure.ratio:.2f}"
-    )
+    ratio = _NONE if figure.ratio is None else f"{figure.ratio:.2f}"
+    return figure.name, first, second, ratio
 
 
 def _row(name: str, *cells: str) -> str:

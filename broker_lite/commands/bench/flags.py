@@ -155,9 +155,14 @@ def add_load(
         "--warmup", type=seconds, default=5.0, metavar="SECONDS", help="before it, apart [5]"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="where all figures are written")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="where a report with plots is written"
+    )
     broker = parser.add_mutually_exclusive_group()
     broker.add_argument(
-        "--control", metavar="URL", help="of a broker-lite's control API, which tells its CPU time"
+        "--control",
+        metavar="URL",
+        help="of a broker-lite's control API, which tells its CPU time, and who was the limit",
     )
     broker.add_argument(
         "--broker-pid",

@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from broker_lite import __version__
 from broker_lite.client import Client
 from broker_lite.commands.bench.crew import Crew
+from broker_lite.commands.bench.files import check_writable, write
 from broker_lite.commands.bench.texts import loop_line, result_lines, second_line
 from broker_lite.commands.shared.connecting import connect
-from broker_lite.errors import ClientError, SettingsError
+from broker_lite.errors import ClientError
 from broker_lite.load.cluster import Cluster
 from broker_lite.load.cpu import BrokerUsage, CpuMeter, UsageByMetrics, UsageOfProcess
 from broker_lite.load.jobs import Jobs
+from broker_lite.load.limits import LimitsMeter
+from broker_lite.load.page.page import page
+from broker_lite.load.page.readout import readout
 from broker_lite.load.part import WHOLE, Part
 from broker_lite.load.recorder import Recorder, Second
 from broker_lite.load.report import result_of
@@ -64,8 +67,10 @@ class Measurement:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._signal = 0  # the one that ended the run
         self._crew: Crew | None = None
-        if options.json is not None:
-            _check_writable(options.json)
+        for name in ("json", "html"):
+            if getattr(options, name) is not None:
+                check_writable(f"--{name}", getattr(options, name))
+        self._limits = LimitsMeter(options.control, options.duration)
         broker = _broker_usage(options)
         # a mistake shows now, not at the end
         self.memory_before = None if broker is None else broker.read().memory_bytes
@@ -87,7 +92,7 @@ class Measurement:
         Raises:
             ClientError: no connection can be opened, or a process has ended.
         """
-        hooks = Hooks(self._on_second, self.meter.begin, self.meter.end)
+        hooks = Hooks(self._on_second, self._on_measured, self.meter.end)
         if self._options.processes == 1:
             worker = worker_of(self._options, cluster, WHOLE, hooks)
             self.recorders = worker.recorders
@@ -113,6 +118,10 @@ class Measurement:
             flush=True,
         )
         run.run(self._options.warmup + self._options.duration)
+
+    def _on_measured(self) -> None:
+        self.meter.begin()
+        self._limits.begin()
 
     def _on_second(self, second: Second) -> None:
         crew = self._crew
@@ -146,23 +155,26 @@ class Measurement:
         Returns:
             The exit code: 1 if no request was answered, 130 after Ctrl-C.
         """
-        table = result_lines(
-            self.recorder, self.meter, requests_per_s=self._requests_per_s, more=lines
-        )
-        if self._signal:
-            print("interrupted: these are the figures so far")
-        print(*table, sep="\n", flush=True)
+        self._limits.wait()
+        if self._limits.found:
+            figures = {**(figures or {}), "limits": self._limits.found}
         result = result_of(
             kind,
             {"version": __version__, "started": self._started, **settings},
             self.recorder,
             self.meter,
-            is_open_loop=self._requests_per_s is not None,
+            requests_per_s=self._requests_per_s,
             was_interrupted=bool(self._signal),
             figures=figures or {},
         )
+        if self._signal:
+            print("interrupted: these are the figures so far")
+        print(*result_lines(self.recorder, self.meter, more=lines), sep="\n")
+        print(result["verdict"], flush=True)
         if self._options.json is not None:
-            _write(self._options.json, json.dumps(result, indent=2) + "\n")
+            write("--json", self._options.json, json.dumps(result, indent=2) + "\n")
+        if self._options.html is not None:
+            write("--html", self._options.html, page([readout(result)]))
         if self._signal:
             return _BY_SIGNAL + self._signal
         phases = (self.recorder.warmup, self.recorder.measured)
@@ -230,24 +242,6 @@ def _broker_usage(options: argparse.Namespace) -> BrokerUsage | None:
     if options.control is not None:
         return UsageByMetrics(options.control)
     return None if options.broker_pid is None else UsageOfProcess(options.broker_pid)
-
-
-def _check_writable(path: Path) -> None:
-    """Raise now, not after the run, if a file cannot be written; a new one is not left behind."""
-    is_new = not path.exists()
-    try:
-        path.touch()
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        raise SettingsError(f"--json {path}: {error.strerror}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise ClientError(f"--json {path}: {error.strerror}") from error
 
 
 def _show(second: Second) -> None:

@@ -12,8 +12,6 @@ from broker_lite.load.report import PERCENTILES
 
 _MB: Final = 1e6
 _GB: Final = 1e9
-_BUSY: Final = 0.9
-_KEPT: Final = 0.99
 _OPEN_LOOP: Final = "open loop: a latency counts from when a request was due, not from when it left"
 _CLOSED_LOOP: Final = "closed loop: latencies are of a saturated system"
 
@@ -39,7 +37,6 @@ def result_lines(
     recorder: Recorder,
     meter: CpuMeter,
     *,
-    requests_per_s: float | None = None,
     more: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the lines about a run that has ended.
@@ -47,7 +44,6 @@ def result_lines(
     Args:
         recorder: of the run.
         meter: which was read.
-        requests_per_s: the rate that was to be kept; None for none.
         more: lines that only some kinds of load have.
     """
     phases = [recorder.measured]
@@ -61,9 +57,6 @@ def result_lines(
     yield ""
     yield from more
     yield from _errors(recorder)
-    reached = _per_second(recorder.measured.requests, recorder.measured)
-    if requests_per_s is not None and reached < _KEPT * requests_per_s:
-        yield f"the rate was not kept: {reached:,.1f} of {requests_per_s:,.1f} requests/s"
     yield from _cpu(recorder.measured, meter)
 
 
@@ -125,6 +118,3 @@ def _cpu(phase: Phase, meter: CpuMeter) -> Iterator[str]:
             yield f"CPU of the {who}: {cpu_s:.2f} s{per_gb}"
     if meter.problem:
         yield f"CPU of the broker: not known: {meter.problem}"
-    if phase.length_s and meter.client_s > _BUSY * phase.length_s:
-        share = meter.client_s / phase.length_s
-        yield f"the client used {share:.0%} of one CPU: it may be the limit, not the broker"

@@ -1,4 +1,7 @@
-"""`bench compare`: the table and the exit codes."""
+"""`bench compare`: the table, the exit codes and the report.
+
+Also tests: broker_lite.commands.bench.files.
+"""
 
 import json
 from pathlib import Path
@@ -57,3 +60,25 @@ def test_mistakes_are_one_line(compare: CommandLine, tmp_path: Path) -> None:
     assert compare.fails("--fail-below", "much").endswith("much is not a ratio above 0")
     (tmp_path / "b.json").unlink()
     assert compare.fails() == f"2: {tmp_path / 'b.json'}: No such file or directory"
+
+
+def test_a_report_of_both(compare: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    compare.ok("--html", str(path))
+    text = path.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "B: b.json" in text
+    assert "0.75" in text
+    missing = tmp_path / "missing" / "report.html"
+    assert (
+        compare.fails("--html", str(missing)) == f"2: --html {missing}: No such file or directory"
+    )
+
+
+def test_a_report_of_what_is_no_result(compare: CommandLine, tmp_path: Path) -> None:
+    path = Path(compare.beginning[3])
+    path.write_text(path.read_text().replace('"cpu": {}', '"cpu": {}, "seconds": 5'))
+    assert compare.fails("--html", str(tmp_path / "out")) == (
+        f"2: {path}: it is not the result of a run: seconds"
+    )
+    assert not (tmp_path / "out").exists()

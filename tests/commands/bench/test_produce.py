@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,16 @@ def test_as_fast_as_can_be(produce: CommandLine, broker: Broker, tmp_path: Path)
     lines.write_text("one line\nanother one\n")
     url = re.search(r"control API at (http://\S+)", broker.log)
     assert url is not None
-    printed = produce.ok("--payload", f"file:{lines}", "--control", url[1], "--connections", "2")
+    html = tmp_path / "report.html"
+    where = ("--control", url[1], "--html", str(html))
+    printed = produce.ok("--payload", f"file:{lines}", *where, "--connections", "2")
     assert (
         "12 partitions, 2 connections; closed loop: latencies are of a saturated system" in printed
     )
     assert "CPU of the broker" in printed
+    sentence = printed.splitlines()[-1]
+    assert sentence.startswith("What the broker saw on ")
+    assert escape(sentence) in html.read_text()
 
 
 def test_a_broker_that_refuses(produce: CommandLine, broker: Broker, topic: str) -> None:
@@ -132,6 +138,7 @@ def create(client: Client, topic: str, configs: dict[str, str]) -> None:
         (("--payload", "file:"), "file: is no payload"),
         (("--payload", "file:/missing/file"), "/missing/file: No such file or directory"),
         (("--json", "/missing/out.json"), "--json /missing/out.json: No such file or directory"),
+        (("--html", "/missing/out.html"), "--html /missing/out.html: No such file or directory"),
         (("--broker-pid", "2147483647"), "no CPU time of process 2147483647"),
         (("--connections", "501"), "501 is not a number from 1 to 500"),
         (("--bootstrap", "127.0.0.1:1"), "127.0.0.1:1: connection refused"),

@@ -51,7 +51,7 @@ def test_the_table_at_the_end() -> None:
     meter.client_s = 0.5
     lines = [
         " ".join(line.split())
-        for line in result_lines(counts, meter, requests_per_s=1, more=["accepted 105 records"])
+        for line in result_lines(counts, meter, more=["accepted 105 records"])
     ]
     assert lines[:5] == [
         "warm-up measured",
@@ -85,7 +85,7 @@ def test_what_went_wrong() -> None:
     counts.retries = {"connection lost": 1000}
     counts.refused, counts.unanswered, counts.unsent = 2, 3, 4
     counts.throttled(1500)
-    lines = list(result_lines(counts, meter, requests_per_s=1000))
+    lines = list(result_lines(counts, meter))
     assert lines[0].split() == ["measured"]
     assert lines[lines.index("") + 1 :] == [
         "error MESSAGE_TOO_LARGE: 1",
@@ -95,8 +95,6 @@ def test_what_went_wrong() -> None:
         "requests without an answer at the end: 3",
         "requests due and never sent: 4",
         "throttled by the broker: 1 times, 1.5 s in all",
-        "the rate was not kept: 0.0 of 1,000.0 requests/s",
         "CPU of the client: 0.97 s",
         "CPU of the broker: not known: it has gone",
-        "the client used 97% of one CPU: it may be the limit, not the broker",
     ]
