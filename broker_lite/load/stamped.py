@@ -8,7 +8,8 @@ broker as it is, while a timestamp has milliseconds only, and the broker may set
 from __future__ import annotations
 
 import struct
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, cast
 
 from broker_lite.errors import BrokerError
 from broker_lite.record.batch import (
@@ -20,9 +21,11 @@ from broker_lite.record.batch import (
     parse_header,
 )
 from broker_lite.record.codecs.compression import Codec, compress, decompress
-from broker_lite.record.crc import crc32c_after
+from broker_lite.record.crc import crc32c
 from broker_lite.record.varint import VarintError, decode_varint, decode_varlong
 
+_crc32c_after = cast("Callable[[memoryview, int], int]", crc32c)
+"""The same function: its second argument is the checksum of what comes before."""
 _CRC: Final = struct.Struct(">I")
 _CRC_OFFSET: Final = 17
 _LENGTH: Final = struct.Struct(">i")
@@ -100,7 +103,7 @@ def filled_in(
         head, rest = head[:RECORD_BATCH_OVERHEAD], memoryview(compress(batch.codec, plain))
         _LENGTH.pack_into(head, _LENGTH_OFFSET, len(head) - LOG_OVERHEAD + len(rest))
         _ATTRIBUTES.pack_into(head, ATTRIBUTES_OFFSET, batch.codec)
-    checksum = crc32c_after(rest, crc32c_after(memoryview(head)[ATTRIBUTES_OFFSET:], 0))
+    checksum = _crc32c_after(rest, crc32c(memoryview(head)[ATTRIBUTES_OFFSET:]))
     _CRC.pack_into(head, _CRC_OFFSET, checksum)
     return bytes(head), rest
 

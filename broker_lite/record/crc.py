@@ -10,6 +10,3 @@ from crc32c import crc32c as _crc32c
 
 crc32c: Final[Callable[[bytes | bytearray | memoryview], int]] = _crc32c
 """Return the checksum of the whole buffer, 0 to 2**32 - 1. It is the compiled function itself."""
-
-crc32c_after: Final[Callable[[bytes | bytearray | memoryview, int], int]] = _crc32c
-"""The same for a buffer that follows others, whose checksum is the second argument."""
