@@ -7,6 +7,7 @@ import pytest
 
 from broker_lite.client import Address, Client, NoConnection, Refused
 from broker_lite.load.cluster import Cluster
+from broker_lite.load.part import Part
 from broker_lite.testing import Broker
 
 
@@ -65,3 +66,23 @@ def test_another_broker_is_asked_if_one_has_gone() -> None:
         assert cluster.look().partition_count == 1
         broker.brokers[2].down()
         assert cluster.look().partition_count == 1
+
+
+def test_the_part_of_a_process(bootstrap: str, topic: str) -> None:
+    with cluster_of(bootstrap, topic) as cluster:
+        cluster.create_topic(5)
+        cluster.wait_for_leaders()
+    client = Client(bootstrap)
+    cluster = Cluster(client, topic, Client, Part(1, 2))
+    assert cluster.wait_for_leaders() == 5
+    view = cluster.look()
+    assert (list(view.leaders), view.partition_count) == ([1, 3], 2)
+    assert cluster.offsets(earliest=False) == {1: 0, 3: 0}
+    cluster.close()
+
+
+def test_each_producer_has_an_id(bootstrap: str, topic: str) -> None:
+    with cluster_of(bootstrap, topic) as cluster:
+        first, second = cluster.producer(), cluster.producer()
+    assert first.producer_id != second.producer_id
+    assert (first.epoch, second.epoch) == (0, 0)

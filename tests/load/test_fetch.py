@@ -63,10 +63,14 @@ def partition(index: int, records: bytes = b"", *, error_code: int = 0, start: i
     )
 
 
-def answer(*partitions: object, error_code: int = 0) -> memoryview:
+def answer(*partitions: object, error_code: int = 0, throttle_ms: int = 0) -> memoryview:
     make = messages.FetchResponse
     topics = [make.FetchableTopicResponse(topic=TOPIC, partitions=list(partitions))]
-    value = make(error_code=error_code, responses=topics if partitions else [])
+    value = make(
+        error_code=error_code,
+        responses=topics if partitions else [],
+        throttle_time_ms=throttle_ms,
+    )
     return memoryview(b"\x00" + make.encode(value, VERSION))
 
 
@@ -230,3 +234,43 @@ def test_a_fetch_is_always_answered() -> None:
     (lane,) = lanes_of(work, [[0]])
     lane.on_sent(lane.take(SECOND, 1), SECOND)
     assert lane.is_answered
+
+
+def test_a_broker_that_throttles() -> None:
+    counts = recorder()
+    (lane,) = lanes_of(work_of(counts, {0: 5}), [[0]])
+    lane.on_answer(lane.take(SECOND, 1), answer(partition(0), throttle_ms=250), SECOND)
+    assert lane.next_due_ns() == SECOND + 250 * MS
+    assert (counts.throttles, counts.throttled_ms) == (1, 250)
+
+
+class Watching:
+    """Notes what it sees."""
+
+    is_waiting = True
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[bytes, int, int]] = []
+
+    def see(self, batch: memoryview, records: int, now_ns: int) -> None:
+        self.seen.append((bytes(batch), records, now_ns))
+
+
+def test_a_watcher_sees_each_batch() -> None:
+    counts = recorder()
+    watcher = Watching()
+    work = work_of(counts, {0: 5})
+    work.watcher = watcher
+    (lane,) = lanes_of(work, [[0]])
+    batches = [batch(2, 3), batch(5, 4), batch(9, 1)]
+    request = lane.take(SECOND, 1)
+    lane.on_answer(request, answer(partition(0, b"".join(batches))), 2 * SECOND)
+    # the first one ends before the position
+    assert watcher.seen == [(batches[1], 4, 2 * SECOND), (batches[2], 1, 2 * SECOND)]
+    work.unanswered(lane.take(2 * SECOND, 2), 3 * SECOND)
+    work.end(3 * SECOND)
+    counts.finish(3 * SECOND)
+    assert counts.measured.latencies_ns.count == counts.unanswered == 0
+    assert work.reads_on
+    watcher.is_waiting = False
+    assert not work.reads_on

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker_lite.load.part import Part
 from broker_lite.load.schedule import AT_ONCE, Schedule
 
 SECOND = 1_000_000_000
@@ -39,3 +40,16 @@ def test_a_closed_loop_is_always_due() -> None:
     assert not schedule.is_open
     assert schedule.due_ns(5) == AT_ONCE
     assert schedule.due_count(100 * SECOND) == 0
+
+
+@pytest.mark.parametrize("after_ns", [0, SECOND // 3, SECOND, 5 * SECOND])
+def test_several_processes_keep_one_rate(after_ns: int) -> None:
+    parts = [Schedule(7, Part(index, 3)) for index in range(3)]
+    whole = Schedule(7)
+    for schedule in (*parts, whole):
+        schedule.begin(SECOND)
+    counts = [part.due_count(SECOND + after_ns) for part in parts]
+    assert sum(counts) == whole.due_count(SECOND + after_ns)
+    pairs = zip(parts, counts, strict=True)
+    dues_ns = [part.due_ns(number) for part, count in pairs for number in range(count)]
+    assert sorted(dues_ns) == [whole.due_ns(number) for number in range(sum(counts))]

@@ -27,7 +27,7 @@ from broker_lite.load.end_to_end import EndToEnd
 from broker_lite.load.fetch import FetchWork
 from broker_lite.load.part import Part
 from broker_lite.load.recorder import Recorder
-from broker_lite.load.report import phase_figures
+from broker_lite.load.report import latency_figures, phase_figures
 from broker_lite.load.run import Load, Run
 from broker_lite.load.schedule import Schedule
 from broker_lite.load.stamped import RUN_ID_BYTES
@@ -75,7 +75,11 @@ def run(options: argparse.Namespace) -> int:
             "max_bytes": options.max_bytes,
         },
         lines,
-        {_ACKNOWLEDGED: phase_figures(acknowledged), **totals},
+        {
+            _ACKNOWLEDGED: phase_figures(acknowledged),
+            "acknowledged_ms": latency_figures(acknowledged.latencies_ns),
+            **totals,
+        },
     )
 
 

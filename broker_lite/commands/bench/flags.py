@@ -123,6 +123,7 @@ def add_load(
     *,
     rate_help: str,
     connections_max: int = CONNECTIONS_MAX,
+    connections: int = 4,
     connections_help: str = "at least one goes to each leader, at most one to each partition [4]",
 ) -> None:
     """Add the flags that all kinds of load have."""
@@ -133,7 +134,7 @@ def add_load(
     parser.add_argument(
         "--connections",
         type=count_up_to(connections_max),
-        default=4,
+        default=connections,
         metavar="N",
         help=connections_help,
     )

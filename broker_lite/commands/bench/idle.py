@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         rate_help="500/s: how many connections are opened a second, or max [max]",
         connections_max=IDLE_CONNECTIONS_MAX,
-        connections_help="in turns to the leaders of the partitions [4]",
+        connections=1000,
+        connections_help="in turns to the leaders of the partitions [1000]",
     )
     parser.add_argument(
         "--partitions",
@@ -77,13 +78,14 @@ def run(options: argparse.Namespace) -> int:
     }
     connects = measurement.recorders[_CONNECTS].measured.latencies_ns
     fetches = measurement.recorders[_FETCHES].measured.latencies_ns
-    figures = {
+    figures: dict[str, object] = {
         "opened": connects.count,
         "connect_ms": latency_figures(connects),
-        "fetch_ms": latency_figures(fetches),
         "broker_memory_before_bytes": measurement.memory_before,
         **measurement.totals,
     }
+    if fetches.count:
+        figures["fetch_ms"] = latency_figures(fetches)
     return measurement.tell("idle", settings, list(_lines(measurement)), figures)
 
 

@@ -23,6 +23,9 @@ _STYLES: Final = (("one", "two", "three"), ("one dashed", "two dashed", "three d
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _TABLES: Final = {
     "settings": "Settings",
+    "acknowledged_ms": "Latencies of acknowledgements, ms",
+    "connect_ms": "Time to connect, ms",
+    "fetch_ms": "Latencies of fetches, ms",
     "errors": "Errors",
     "reasons": "The last reason of each",
     "retries": "Sent again after",
