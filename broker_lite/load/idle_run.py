@@ -81,6 +81,7 @@ class IdleRun:
         self._turns: list[tuple[int, int]] = []  # a heap: when the next request is due, and of whom
         self._epoll = select.epoll()
         self._view = View({}, 0, {}, {})
+        self._partitions = [0]
         self._versions: Mapping[int, ApiVersion] = {}
         self._opened: SimpleQueue[_Opened] = SimpleQueue()
         self._by_descriptor: dict[int, int] = {}
@@ -108,6 +109,7 @@ class IdleRun:
             ClientError: none of them can be opened.
         """
         self._view = self._cluster.look()
+        self._partitions = list(self._view.leaders) or self._partitions
         self._opening.begin(self._clock())
         openers = min(_OPENERS, self._wanted)
         for first in range(openers):
@@ -173,12 +175,13 @@ class IdleRun:
             self._opened.put(_Opened(number, due_ns, self._clock(), result))
 
     def _node_of(self, number: int) -> int:
-        """Return the leader of the partition of a connection; partitions have them in turns."""
-        leaders = self._view.leaders
-        if not leaders:
-            return next(iter(self._view.addresses), -1)
-        partitions = list(leaders)
-        return leaders[partitions[number % len(partitions)]]
+        """Return the leader of the partition of a connection, or any broker if there is none."""
+        node_id = self._view.leaders.get(self._partition_of(number))
+        return next(iter(self._view.addresses), -1) if node_id is None else node_id
+
+    def _partition_of(self, number: int) -> int:
+        """Return the partition of a connection; connections have them in turns."""
+        return self._partitions[number % len(self._partitions)]
 
     def _take_opened(self, opened: _Opened) -> ClientError | None:
         """Keep a connection, or count why there is none."""
@@ -189,8 +192,7 @@ class IdleRun:
         if self._is_told_to_stop:
             connection.close()
             return None
-        partitions = list(self._view.leaders) or [0]
-        lane = IdleLane(self._work, partitions[opened.number % len(partitions)])
+        lane = IdleLane(self._work, self._partition_of(opened.number))
         link = Link(lane, in_flight_max=1, clock=self._clock, idle_bytes=_BUFFER_BYTES)
         if connection.versions == self._versions:
             connection.versions = self._versions  # 10 KB less for each
