@@ -63,7 +63,7 @@ def page(runs: Sequence[Readout], figures: Sequence[tuple[str, str, str, str]] =
             *(part for run in runs for part in _head(run, has_cards=not figures)),
             *_compared(runs, figures),
             '<div class="plots">',
-            *_plots(runs),
+            *plots(runs),
             "</div>",
             *(part for run in runs for part in _tables(run)),
             "</main></body></html>",
@@ -132,7 +132,8 @@ def _compared(
     yield "</table><h2>Over time</h2>"
 
 
-def _plots(runs: Sequence[Readout]) -> Iterator[str]:
+def plots(runs: Sequence[Readout]) -> Iterator[str]:
+    """Yield the figures of one run, or of two over each other."""
     ends = [point.end_s for run in runs for point in run.points]
     x = Scale(0.0, max(ends, default=1.0) or 1.0, LEFT, RIGHT)
     each = max((run.seconds_each for run in runs), default=1)
