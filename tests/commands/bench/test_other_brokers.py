@@ -14,19 +14,25 @@ from tests.support.toolchain import require
 SHORT = ("--duration", "0.5", "--warmup", "0.1", "--connections", "2", "--partitions", "3")
 
 
-def written_and_read(command: CommandLine, folder: Path, *where: str) -> tuple[Any, Any]:
+def results_of(command: CommandLine, folder: Path, *where: str) -> list[Any]:
     """The results of a run of each kind."""
-    written, read = folder / "written.json", folder / "read.json"
+    written, read, both, idle = (folder / f"{kind}.json" for kind in ("p", "f", "e2e", "idle"))
     command.ok("bench", "produce", *where, *SHORT, "--rate", "20000/s", "--json", str(written))
     command.ok("bench", "fetch", *where, *SHORT[:6], "--loop", "--json", str(read))
-    return json.loads(written.read_text()), json.loads(read.read_text())
+    command.ok("bench", "e2e", *where, *SHORT, "--rate", "5000/s", "--json", str(both))
+    asking = ("--ask-every", "100", "--fetch-every", "100")
+    command.ok("bench", "idle", *where, *SHORT, *asking, "--json", str(idle))
+    return [json.loads(path.read_text()) for path in (written, read, both, idle)]
 
 
 def check(command: CommandLine, folder: Path, *where: str) -> None:
-    written, read = written_and_read(command, folder, *where)
+    written, read, both, idle = results_of(command, folder, *where)
     assert written["accepted_records"] == written["delivered_records"] > 0
     assert read["accepted_records"] > 0
-    assert written["errors"] == read["errors"] == {}
+    assert both["written_records"] == both["accepted_records"] > 0
+    assert idle["measured"]["requests"] > 0
+    assert idle["open_at_end"] == 2
+    assert [result["errors"] for result in (written, read, both, idle)] == [{}] * 4
 
 
 @pytest.mark.slow
