@@ -32,6 +32,7 @@ RECORD_BYTES = 100
 BATCH_BYTES = 16_384
 PARTITIONS = 12
 TOPIC = "perf"
+E2E_TOPIC = "perf-e2e"
 WARMUP_S = 2
 E2E_RECORDS = 3000
 E2E_PER_SECOND = 200
@@ -84,14 +85,21 @@ def run(command: Sequence[str]) -> tuple[str, float]:
     return done.stdout, spent_s
 
 
-def bench(kind: str, bootstrap: str, seconds: float, *flags: str) -> Outcome:
+def bench(
+    kind: str,
+    bootstrap: str,
+    seconds: float,
+    *flags: str,
+    topic: str = TOPIC,
+    figure: str = "p50",
+) -> Outcome:
     """A run of `broker-lite bench`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.json"
         _, cpu_s = run(
             process_of(
                 [
-                    *("bench", kind, "--bootstrap", bootstrap, "--topic", TOPIC),
+                    *("bench", kind, "--bootstrap", bootstrap, "--topic", topic),
                     *("--duration", str(seconds), "--warmup", str(WARMUP_S)),
                     *("--json", str(path), *flags),
                 ]
@@ -101,7 +109,7 @@ def bench(kind: str, bootstrap: str, seconds: float, *flags: str) -> Outcome:
     measured = result["measured"]
     moved = measured["bytes"] + result["warmup"]["bytes"]
     return Outcome(
-        measured["records_per_s"], measured["latency_ms"]["p50"], cpu_s / max(moved, 1) * GB
+        measured["records_per_s"], measured["latency_ms"][figure], cpu_s / max(moved, 1) * GB
     )
 
 
@@ -155,10 +163,10 @@ def java_e2e(bootstrap: str) -> Outcome:
     out, cpu_s = run(
         java_command(
             "org.apache.kafka.tools.EndToEndLatency",
-            [bootstrap, f"{TOPIC}-e2e-java", str(E2E_RECORDS), "all", str(RECORD_BYTES)],
+            [bootstrap, E2E_TOPIC, str(E2E_RECORDS), "all", str(RECORD_BYTES)],
         )
     )
-    found = re.search(r"50th = ([\d.]+)", out)
+    found = re.search(r"Avg latency: ([\d.]+) ms", out)
     assert found is not None, out
     return Outcome(0.0, float(found[1]), cpu_s / (E2E_RECORDS * wire_bytes()) * GB)
 
@@ -195,41 +203,48 @@ def main() -> None:
     parser.add_argument("--rates", default="10000,50000", help="records a second; 0 for all it can")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--cases", default="", help="only rows whose name holds this")
     parser.add_argument("--kafka", action="store_true", help="a real Kafka is the broker")
     parser.add_argument("--bootstrap", default="", help="HOST:PORT of a broker that runs already")
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder, broker(options, Path(folder)) as bootstrap:
         for rate in map(int, options.rates.split(",")):
-            produce_rows(bootstrap, rate, options.seconds, options.rounds)
-        cluster = Cluster(Client(bootstrap), TOPIC, Client)
-        count = sum(cluster.offsets(earliest=False).values())
-        cluster.close()
+            produce_rows(bootstrap, rate, options)
         rows(
-            options.rounds,
+            options,
             {
                 "fetch, bench": lambda: bench("fetch", bootstrap, options.seconds, "--loop"),
-                "fetch, ConsumerPerformance": lambda: java_fetch(bootstrap, count),
+                "fetch, ConsumerPerformance": lambda: java_fetch(bootstrap, written(bootstrap)),
             },
         )
-        single = ("--batch-bytes", "1", "--rate", f"{E2E_PER_SECOND}/s")
+        single = ("--batch-bytes", "1", "--partitions", "1", "--rate", f"{E2E_PER_SECOND}/s")
         rows(
-            options.rounds,
+            options,
             {
-                "e2e of single records, bench": lambda: bench(
-                    "e2e", bootstrap, options.seconds, *single
+                "e2e, mean, bench": lambda: bench(
+                    *("e2e", bootstrap, options.seconds, *single), topic=E2E_TOPIC, figure="mean"
                 ),
-                "e2e of single records, EndToEndLatency": lambda: java_e2e(bootstrap),
+                "e2e, mean, EndToEndLatency": lambda: java_e2e(bootstrap),
             },
         )
 
 
-def produce_rows(bootstrap: str, rate: int, seconds: float, rounds: int) -> None:
+def written(bootstrap: str) -> int:
+    """How many records the topic has."""
+    cluster = Cluster(Client(bootstrap), TOPIC, Client)
+    count = sum(cluster.offsets(earliest=False).values())
+    cluster.close()
+    return count
+
+
+def produce_rows(bootstrap: str, rate: int, options: argparse.Namespace) -> None:
     """The rows of a rate."""
+    seconds = options.seconds
     name = f"{rate:,}/s" if rate else "max"
     flag = f"{rate}/s" if rate else "max"
     rows(
-        rounds,
+        options,
         {
             f"produce {name}, bench": lambda: bench("produce", bootstrap, seconds, "--rate", flag),
             f"produce {name}, ProducerPerformance": lambda: java_produce(bootstrap, seconds, rate),
@@ -238,11 +253,12 @@ def produce_rows(bootstrap: str, rate: int, seconds: float, rounds: int) -> None
     )
 
 
-def rows(rounds: int, cases: dict[str, Callable[[], Outcome]]) -> None:
+def rows(options: argparse.Namespace, cases: dict[str, Callable[[], Outcome]]) -> None:
     """Run cases in turns, and show each."""
-    found: dict[str, list[Outcome]] = {name: [] for name in cases}
-    for _ in range(rounds):
-        for name, case in cases.items():
+    wanted = {name: case for name, case in cases.items() if options.cases in name}
+    found: dict[str, list[Outcome]] = {name: [] for name in wanted}
+    for _ in range(options.rounds):
+        for name, case in wanted.items():
             found[name].append(case())
     for name, outcomes in found.items():
         show(name, outcomes)
