@@ -175,6 +175,8 @@ class ProduceLane(Paced):
         # heaps; who takes from them checks that an entry still holds
         self._ready: list[int] = []  # the next number of each partition
         self._pauses: list[tuple[int, int]] = []  # at_ns and number of a request to send again
+        self._has_held = False  # whether entries of `_ready` may no longer hold
+        self._due_ns = (-1, 0)  # of a number
         self._frames: ProduceFrames | None = None
         self._around: dict[tuple[int, int], Around] = {}
 
@@ -204,19 +206,23 @@ class ProduceLane(Paced):
         else:
             heappush(self._ready, queue.number)
 
+    def look_again(self) -> None:
+        """Expect that a partition is held, which was ready."""
+        self._has_held = True
+
     def next_due_ns(self) -> int | None:
         """Return when the next request is due; None if there is none."""
-        number, pause = self._next_number(), self._next_pause()
-        if number is None:
-            return None if pause is None else max(pause[0], self._not_before_ns)
-        due_ns = self._schedule.due_ns(number)
-        if pause is not None:
-            due_ns = min(due_ns, pause[0])
-        return max(due_ns, self._not_before_ns)
+        number = self._next_number() if self._has_held else self._first_number()
+        due_ns = None if number is None else self._due_ns_of(number)
+        if self._pauses:
+            pause = self._next_pause()
+            if pause is not None:
+                due_ns = pause[0] if due_ns is None else min(due_ns, pause[0])
+        return due_ns if due_ns is None else max(due_ns, self._not_before_ns)
 
     def take(self, now_ns: int, correlation_id: int) -> Request:
         """Return the next request, which is due."""
-        pause = self._next_pause()
+        pause = self._next_pause() if self._pauses else None
         if pause is not None and pause[0] <= now_ns:
             heappop(self._pauses)
             queue = self._work.queue_of(pause[1])
@@ -229,7 +235,7 @@ class ProduceLane(Paced):
             queue = self._work.queue_of(number)
             queue.number = self._work.next_number(number)
             heapreplace(self._ready, queue.number)
-            due_ns, sequence = self._schedule.due_ns(number) or now_ns, -1
+            due_ns, sequence = self._due_ns_of(number) or now_ns, -1
         if sequence < 0:
             sequence = queue.take_sequence(self._work.batch_of(number).records)
         queue.in_flight += 1
@@ -276,13 +282,16 @@ class ProduceLane(Paced):
         else:
             self._recorder.refused += 1
             queue.refused(request.sequence)
+            _note_held(queue)
             if self._work.witness is not None:
                 self._work.witness.refused(request.number)
 
     def _again(self, request: Request, at_ns: int, error: str, sequence: int) -> None:
         self._recorder.retry(error)
         retry = Retry(request.number, at_ns, request.due_ns, sequence)
-        self._work.queue_of(request.number).put_retry(retry)
+        queue = self._work.queue_of(request.number)
+        queue.put_retry(retry)
+        _note_held(queue)
 
     def _count_written(self, request: Request, now_ns: int) -> None:
         batch, witness = self._work.batch_of(request.number), self._work.witness
@@ -295,6 +304,15 @@ class ProduceLane(Paced):
         queue = self._work.queue_of(request.number)
         if queue.is_settled() and queue.lane is not None:
             queue.lane.enqueue(queue)
+
+    def _due_ns_of(self, number: int) -> int:
+        """Return when a request is due; it is asked again and again for the same one."""
+        if self._due_ns[0] != number:
+            self._due_ns = (number, self._schedule.due_ns(number))
+        return self._due_ns[1]
+
+    def _first_number(self) -> int | None:
+        return self._ready[0] if self._ready else None
 
     def _next_number(self) -> int | None:
         """Return the oldest number in `_ready` that still holds."""
@@ -340,3 +358,9 @@ class ProduceLane(Paced):
             if len(self._around) < _AROUND_MAX:  # batches compressed anew have ever new sizes
                 self._around[partition, records_bytes] = found
         return found
+
+
+def _note_held(queue: PartitionQueue) -> None:
+    """Let the lane of a queue look at what it has ready."""
+    if queue.lane is not None:
+        queue.lane.look_again()

@@ -129,6 +129,7 @@ class Run:
         self._recorder = recorders[0]
         self._clock = clock
         self._jobs = Jobs()
+        self._places: list[_Place] = []  # of all loads
         self._leaders: Mapping[int, int] = {}
         self._addresses: Mapping[int, Address] = {}
         self._is_looking = False
@@ -185,7 +186,7 @@ class Run:
             self._turn(now_ns, end_ns, is_sending=True)
             now_ns = self._clock()
         if not self._is_told_to_stop:
-            self._pump(end_ns - 1, self._loads)  # what was due before the end, and not yet noticed
+            self._pump(end_ns - 1, self._places)  # what was due before the end, and not yet noticed
         for recorder in self._recorders:
             recorder.finish(max(min(now_ns, end_ns), start_ns))
         drained_ns = end_ns + _DRAIN_NS
@@ -205,8 +206,8 @@ class Run:
             load.work.end(self._recorder.measured.ended_ns)
 
     @property
-    def _places(self) -> Sequence[_Place]:
-        return [place for load in self._loads for place in load.places]
+    def _places_that_read_on(self) -> Sequence[_Place]:
+        return [place for load in self._loads if load.work.reads_on for place in load.places]
 
     @property
     def _is_stale(self) -> bool:
@@ -225,12 +226,12 @@ class Run:
 
     def _turn(self, now_ns: int, end_ns: int, *, is_sending: bool) -> None:
         """Send what is due, wait for what happens next, and read what has arrived."""
-        loads = [load for load in self._loads if is_sending or load.work.reads_on]
-        self._pump(now_ns, loads)
+        places = self._places if is_sending else self._places_that_read_on
+        self._pump(now_ns, places)
         links = {place.link: place for place in self._places if place.link.is_open}
         writers = [link for link in links if link.wants_to_write]
         wake_ns = min(end_ns, self._check_ns)
-        dues_ns = (place.link.next_due_ns() for load in loads for place in load.places)
+        dues_ns = (place.link.next_due_ns() for place in places)
         wake_ns = min((due_ns for due_ns in dues_ns if due_ns is not None), default=wake_ns)
         wait_s = max(min(wake_ns, self._check_ns, end_ns) - self._clock(), 0) / NS_PER_S
         readable, writable, _ = select.select(links, writers, (), wait_s)
@@ -249,8 +250,8 @@ class Run:
             self._check_ns = now_ns + _CHECK_NS
             self._check(now_ns)
 
-    def _pump(self, now_ns: int, loads: Sequence[Load]) -> None:
-        for place in (place for load in loads for place in load.places):
+    def _pump(self, now_ns: int, places: Sequence[_Place]) -> None:
+        for place in places:
             try:
                 place.link.pump(now_ns)
             except _LOST as error:
@@ -357,3 +358,4 @@ class Run:
         self._leaders = view.leaders
         for load in self._loads:
             load.place(view.leaders, self._clock)
+        self._places = [place for load in self._loads for place in load.places]
