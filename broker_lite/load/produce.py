@@ -20,7 +20,7 @@ from broker_lite.load.lane import LOST, RETRY_AFTER_NS, Paced, Request, never_se
 from broker_lite.load.partition_queue import PartitionQueue, Retry
 from broker_lite.load.recorder import Recorder
 from broker_lite.load.schedule import Schedule
-from broker_lite.load.stamped import Batch, Producer, filled_in
+from broker_lite.load.stamped import Batch, Filler, Producer
 from broker_lite.wire import DecodeError, messages
 from broker_lite.wire.primitives import Buffer
 
@@ -103,6 +103,7 @@ class ProduceWork:
         ]
         self._queue_of = {queue.partition: queue for queue in self._queues}
         self._sends_as_is = producer is None and witness is None
+        self._fillers = [] if self._sends_as_is else [Filler(batch) for batch in batches]
 
     def make_lane(self) -> ProduceLane:
         """Make the lane of a further connection; it has no partitions yet."""
@@ -151,17 +152,20 @@ class ProduceWork:
 
     def batch_of(self, number: int) -> Batch:
         """Return the batch of a request; each partition gets all of them in turns."""
-        return self.batches[(number // len(self._queues) + number) % len(self.batches)]
+        return self.batches[self._index_of(number)]
 
     def bytes_of(
         self, queue: PartitionQueue, number: int, sequence: int, due_ns: int
     ) -> Sequence[Buffer]:
         """Return the parts of the batch of a request as it is sent."""
-        batch = self.batch_of(number)
+        index = self._index_of(number)
         if self._sends_as_is:
-            return (batch.data,)
+            return (self.batches[index].data,)
         stamp = b"" if self.witness is None else self.witness.stamp(number, due_ns)
-        return filled_in(batch, queue.producer, sequence, stamp)
+        return self._fillers[index].fill(queue.producer, sequence, stamp)
+
+    def _index_of(self, number: int) -> int:
+        return (number // len(self._queues) + number) % len(self.batches)
 
 
 class ProduceLane(Paced):

@@ -8,10 +8,10 @@ broker as it is, while a timestamp has milliseconds only, and the broker may set
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError
+from broker_lite.load.crc_append import append_of
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
     CODEC_MASK,
@@ -24,8 +24,6 @@ from broker_lite.record.codecs.compression import Codec, compress, decompress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.varint import VarintError, decode_varint, decode_varlong
 
-_crc32c_after = cast("Callable[[memoryview, int], int]", crc32c)
-"""The same function: its second argument is the checksum of what comes before."""
 _CRC: Final = struct.Struct(">I")
 _CRC_OFFSET: Final = 17
 _LENGTH: Final = struct.Struct(">i")
@@ -80,31 +78,52 @@ class Stamp(NamedTuple):
         return _STAMP.pack(*self)
 
 
-def filled_in(
-    batch: Batch, producer: Producer | None, sequence: int, stamp: bytes = b""
-) -> tuple[bytes, memoryview]:
-    """Return a batch in two parts, with a new checksum; most of its bytes are not copied.
+class Filler:
+    """Fills in one batch for each request; most of its bytes are neither copied nor read."""
 
-    Args:
-        batch: to send.
-        producer: None for one without sequences.
-        sequence: of its first record.
-        stamp: of STAMP_BYTES, for a batch with room for one.
-    """
-    end = batch.stamp_end or RECORD_BATCH_OVERHEAD
-    head, rest = bytearray(batch.data[:end]), memoryview(batch.data)[end:]
-    if producer is not None:
-        _PRODUCER.pack_into(head, _PRODUCER_OFFSET, *producer, sequence)
-    if stamp:
-        head[-STAMP_BYTES:] = stamp
-    if batch.codec is not Codec.NONE:
-        plain = b"".join((memoryview(head)[RECORD_BATCH_OVERHEAD:], rest))
-        head, rest = head[:RECORD_BATCH_OVERHEAD], memoryview(compress(batch.codec, plain))
-        _LENGTH.pack_into(head, _LENGTH_OFFSET, len(head) - LOG_OVERHEAD + len(rest))
-        _ATTRIBUTES.pack_into(head, ATTRIBUTES_OFFSET, batch.codec)
-    checksum = _crc32c_after(rest, crc32c(memoryview(head)[ATTRIBUTES_OFFSET:]))
-    _CRC.pack_into(head, _CRC_OFFSET, checksum)
-    return bytes(head), rest
+    def __init__(self, batch: Batch) -> None:
+        """Compute the checksum of what never changes.
+
+        Args:
+            batch: to send.
+        """
+        end = batch.stamp_end or RECORD_BATCH_OVERHEAD
+        self._codec = batch.codec
+        self._head = batch.data[:end]
+        self._rest = memoryview(batch.data)[end:]
+        self._rest_crc = crc32c(self._rest)
+        self._append = append_of(len(self._rest))
+
+    def fill(
+        self, producer: Producer | None, sequence: int, stamp: bytes = b""
+    ) -> tuple[bytes, memoryview]:
+        """Return the batch in two parts, with a new checksum.
+
+        Args:
+            producer: None for one without sequences.
+            sequence: of its first record.
+            stamp: of STAMP_BYTES, for a batch with room for one.
+        """
+        head = bytearray(self._head)
+        if producer is not None:
+            _PRODUCER.pack_into(head, _PRODUCER_OFFSET, *producer, sequence)
+        if stamp:
+            head[-STAMP_BYTES:] = stamp
+        if self._codec is not Codec.NONE:
+            return self._compressed(head)
+        before = crc32c(memoryview(head)[ATTRIBUTES_OFFSET:])
+        _CRC.pack_into(head, _CRC_OFFSET, self._append.crc(before, self._rest_crc))
+        return bytes(head), self._rest
+
+    def _compressed(self, head: bytearray) -> tuple[bytes, memoryview]:
+        plain = b"".join((memoryview(head)[RECORD_BATCH_OVERHEAD:], self._rest))
+        del head[RECORD_BATCH_OVERHEAD:]
+        data = compress(self._codec, plain)
+        _LENGTH.pack_into(head, _LENGTH_OFFSET, len(head) - LOG_OVERHEAD + len(data))
+        _ATTRIBUTES.pack_into(head, ATTRIBUTES_OFFSET, self._codec)
+        checksum = crc32c(b"".join((memoryview(head)[ATTRIBUTES_OFFSET:], data)))
+        _CRC.pack_into(head, _CRC_OFFSET, checksum)
+        return bytes(head), memoryview(data)
 
 
 def stamp_in(batch: memoryview) -> Stamp | None:

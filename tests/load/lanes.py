@@ -1,5 +1,7 @@
 """Lanes without connections: what a broker would answer, as bytes."""
 
+from collections.abc import Sequence
+
 from broker_lite.client.broker_connection import ApiVersion, Connection
 from broker_lite.load.produce import ProduceWork
 from broker_lite.load.recorder import Recorder
@@ -43,6 +45,7 @@ def produce_work(
     partitions: int = 1,
     acks: int = -1,
     producer: Producer | None = None,
+    batches: Sequence[Batch] = (Batch(b"batch-1", 10), Batch(b"batch-2", 10)),
 ) -> ProduceWork:
     """A work of small batches, whose schedule begins at 1 s."""
     schedule = Schedule(per_second)
@@ -50,7 +53,7 @@ def produce_work(
     return ProduceWork(
         topic=TOPIC,
         partitions=range(partitions),
-        batches=[Batch(b"batch-1", 10), Batch(b"batch-2", 10)],
+        batches=batches,
         acks=acks,
         timeout_ms=1000,
         client_id="me",

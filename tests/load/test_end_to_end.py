@@ -3,7 +3,7 @@
 from broker_lite.load.end_to_end import EndToEnd
 from broker_lite.load.lane import Request
 from broker_lite.load.recorder import Recorder
-from broker_lite.load.stamped import Batch, filled_in
+from broker_lite.load.stamped import Batch, Filler
 from tests.load.lanes import MS, SECOND, recorder
 from tests.load.test_stamped import RUN, batch_of
 
@@ -18,7 +18,7 @@ class Case:
     def send(self, number: int, *, run: EndToEnd | None = None) -> memoryview:
         """Send a request that was due at its number of seconds; the batch as a reader has it."""
         stamp = (run or self.both).stamp(number, number * SECOND)
-        return memoryview(b"".join(filled_in(batch_of(), None, -1, stamp)))
+        return memoryview(b"".join(Filler(batch_of()).fill(None, -1, stamp)))
 
     def acknowledge(self, number: int, now_ns: int) -> None:
         request = Request(number * SECOND, number, (), 0)

@@ -330,9 +330,12 @@ def test_a_broker_that_has_forgotten_the_producer(code: ErrorCode) -> None:
 
 
 def idempotent_work(counts: Recorder, *, partitions: int = 1) -> ProduceWork:
-    work = produce_work(counts, partitions=partitions, producer=Producer(77, 0))
     builder = BatchBuilder()
     for _ in range(10):
         builder.append(0, None, b"value")
-    work.batches = [Batch(builder.build(), 10)]
-    return work
+    return produce_work(
+        counts,
+        partitions=partitions,
+        producer=Producer(77, 0),
+        batches=[Batch(builder.build(), 10)],
+    )

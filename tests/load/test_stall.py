@@ -39,8 +39,7 @@ def test_the_99th_percentile_tells_of_a_stall(broker: Broker) -> None:
 
     stops = {1.0: signal.SIGSTOP, 2.0: signal.SIGCONT}
     recorder = Recorder(warmup_s=0, on_second=on_second)
-    work = produce_work(recorder, per_second=PER_SECOND)
-    work.batches = [Batch(one_record(), 10)]
+    work = produce_work(recorder, per_second=PER_SECOND, batches=[Batch(one_record(), 10)])
     cluster = Cluster(Client(broker.bootstrap), TOPIC, Client)
     run = Run(
         cluster,

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from broker_lite.load.content import make_batches, random_values
-from broker_lite.load.stamped import STAMP_BYTES, Batch, Producer, Stamp, filled_in, stamp_in
+from broker_lite.load.stamped import STAMP_BYTES, Batch, Filler, Producer, Stamp, stamp_in
 from broker_lite.record.batch import RecordBatch, parse_header
 from broker_lite.record.codecs.compression import Codec
 
@@ -23,7 +23,7 @@ def batch_of(codec: Codec = Codec.NONE, *, is_stamped: bool = True) -> Batch:
 
 
 def sent(batch: Batch, producer: Producer | None, sequence: int, stamp: bytes = b"") -> bytes:
-    return b"".join(filled_in(batch, producer, sequence, stamp))
+    return b"".join(Filler(batch).fill(producer, sequence, stamp))
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -47,7 +47,9 @@ def test_only_the_begin_of_the_first_value_changes() -> None:
 
 def test_producer_and_sequence() -> None:
     batch = batch_of(is_stamped=False)
-    header = parse_header(sent(batch, Producer(2**50, 3), 2**31 - 1))
+    data = sent(batch, Producer(2**50, 3), 2**31 - 1)
+    assert RecordBatch(memoryview(data), 0, len(data)).crc_is_valid
+    header = parse_header(data)
     assert (header.producer_id, header.producer_epoch) == (2**50, 3)
     assert (header.base_sequence, header.record_count) == (2**31 - 1, batch.records)
 
