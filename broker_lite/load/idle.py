@@ -162,6 +162,17 @@ class IdleLane(Paced):
         for request in requests:
             self.recorder_of(request).open_for(now_ns - request.due_ns)
 
+    def end(self, now_ns: int) -> None:
+        """Count the requests that are due and were not sent."""
+        work = self._work
+        for next_ns, every_ns, recorder in (
+            (self._ask_ns, work.ask_every_ns, work.metadata),
+            (self._fetch_ns, work.fetch_every_ns, work.fetches),
+        ):
+            if every_ns is not None and next_ns < now_ns:
+                more = (now_ns - 1 - next_ns) // every_ns
+                recorder.never_sent(next_ns, next_ns + more * every_ns, more + 1, now_ns)
+
     def recorder_of(self, request: Request) -> Recorder:
         """Return who counts a request."""
         return self._work.fetches if request.number else self._work.metadata

@@ -148,6 +148,8 @@ class IdleRun:
             if now_ns >= check_ns:
                 check_ns = now_ns + _CHECK_AGES_NS
                 self._check_ages(now_ns)
+        if not self._is_told_to_stop:
+            self._pump(end_ns - 1)  # what was due before the end, and not yet noticed
         for recorder in recorders:
             recorder.finish(max(min(now_ns, end_ns), start_ns))
         while now_ns < end_ns + _DRAIN_NS and not self._is_told_to_stop and self._is_awaited:
@@ -277,6 +279,8 @@ class IdleRun:
                 recorder = self._lane_of(link).recorder_of(request)
                 recorder.unanswered += 1
                 recorder.open_for(now_ns - request.due_ns)
+            if link.is_open:
+                self._lane_of(link).end(self._work.metadata.measured.ended_ns)
             link.close()
         self._epoll.close()
 

@@ -124,3 +124,17 @@ def test_the_requests_of_a_lost_connection_count() -> None:
     case.lane.on_lost(lost, 3 * SECOND)
     counted: list[Recorder] = [case.metadata, case.fetches]
     assert [each.measured.latencies_ns.max for each in counted] == [2 * SECOND] * 2
+
+
+def test_what_was_due_and_never_sent_counts() -> None:
+    case = Case(fetch_every_ns=SECOND // 2)
+    case.lane.begin(SECOND, 0)
+    case.take()
+    case.lane.end(4 * SECOND)
+    assert (case.metadata.unsent, case.fetches.unsent) == (2, 6)
+    assert case.metadata.measured.latencies_ns.max == 2 * SECOND
+    assert case.fetches.measured.latencies_ns.max == 3 * SECOND
+    again = Case()
+    again.lane.begin(SECOND, 0.5)
+    again.lane.end(SECOND)
+    assert again.metadata.unsent == 0

@@ -56,8 +56,8 @@ def test_connections_stay_and_ask(bootstrap: str, topic: str) -> None:
     assert connects.measured.latencies_ns.count == 20
     run.run(0.3)
     cluster.close()
-    asked = work.metadata.measured.latencies_ns.count
-    assert asked == 20 * 6 or work.metadata.unanswered
+    # answered or not, sent or not: each was due six times
+    assert work.metadata.measured.latencies_ns.count == 20 * 6
     assert work.metadata.errors == {}
     assert (work.partitions_told, run.open_at_end) == (200, 20)
 
