@@ -11,7 +11,7 @@ from broker_lite.load.page.scales import Scale
 WIDTH: Final = 720
 HEIGHT: Final = 250
 LEFT: Final = 64
-RIGHT: Final = WIDTH - 14
+RIGHT: Final = WIDTH - 20
 TOP: Final = 40
 BOTTOM: Final = HEIGHT - 44
 _LEGEND_Y: Final = 14

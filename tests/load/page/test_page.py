@@ -12,6 +12,7 @@ import pytest
 from broker_lite.load.page.page import page
 from broker_lite.load.page.readout import readout
 from tests.load.page.results import result
+from tests.load.picture import picture
 
 EVIL = "</script></style></title><img src=x onerror=\"alert(1)\"><svg onload='alert(2)'>&{}"
 TAGS = {
@@ -134,3 +135,10 @@ def test_a_run_that_ended_at_once(seconds: int) -> None:
     reader = Reader(page([readout({**result(seconds), "interrupted": True})]))
     assert reader.open == []
     assert any("interrupted" in text for text in reader.texts)
+
+
+def test_the_picture_of_the_docs() -> None:
+    picture_of = picture(readout(hostile_result()))
+    root = ElementTree.fromstring(picture_of)
+    assert len(root.findall("{http://www.w3.org/2000/svg}svg")) == 4
+    assert "<img" not in picture_of
