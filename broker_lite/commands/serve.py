@@ -45,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, help="the data directory [a temporary one]")
     parser.add_argument("--node-id", help="number of this node, or of the first broker [1]")
     parser.add_argument("--brokers", metavar="N", help="brokers in this process [1]")
+    parser.add_argument(
+        "--processes", metavar="N|auto", help="processes, each with one broker of the cluster [1]"
+    )
     parser.add_argument("--racks", metavar="A,B,...", help="racks of the brokers in turns")
     parser.add_argument(
         "--control",
@@ -155,6 +158,7 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
     for name, text, flag in (
         ("node.id", options.node_id, "--node-id"),
         ("broker.lite.brokers", options.brokers, "--brokers"),
+        ("broker.lite.processes", options.processes, "--processes"),
         ("broker.lite.racks", options.racks, "--racks"),
         ("broker.lite.control", options.control, "--control"),
         ("broker.lite.script", options.script, "--script"),

@@ -11,6 +11,7 @@ from broker_lite.settings import Settings, load_settings, parse_assignment
 from broker_lite.settings.sources.broker_count import fit_brokers
 from broker_lite.settings.sources.memory_limit import read_memory_limit
 from broker_lite.settings.sources.memory_shares import fit
+from broker_lite.settings.sources.process_count import fit_processes
 
 _NOTHING: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({})
 
@@ -46,7 +47,7 @@ def load(
     """Load the settings, later ones win: surroundings < file < environment < --set < flags.
 
     Limits that are not set are derived from the memory of the container or the machine, and numbers
-    of replicas from the number of brokers.
+    of replicas from the number of brokers. `auto` becomes a number of processes.
 
     Args:
         options: with the flags of add_sources().
@@ -67,4 +68,4 @@ def load(
         flags=flags,
         warnings=warnings,
     )
-    return fit(fit_brokers(settings), read_memory_limit())
+    return fit(fit_brokers(fit_processes(settings)), read_memory_limit())

@@ -155,6 +155,14 @@ async def let_go(items: list[Any]) -> None:
         del items[start:]
 
 
+class TakesWhole:
+    """A handler that takes a large request as it arrived, because another process handles it."""
+
+    async def __call__(self, context: HandlerContext, request: Request) -> Parts | None:
+        """Answer the request."""
+        raise NotImplementedError
+
+
 async def handle_large(handle: Handler, context: HandlerContext, request: Request) -> Parts | None:
     """Decode a large request, call its handler and encode the answer, in slices.
 
@@ -164,6 +172,8 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
 
     See: P-08, P-34.
     """
+    if isinstance(handle, TakesWhole):
+        return await handle(context, request)
     if request.api_key == _PRODUCE:
         try:
             return await handle(context, request)

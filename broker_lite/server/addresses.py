@@ -23,7 +23,7 @@ def addresses_by_node(settings: Settings) -> Mapping[int, Sequence[ListenerAddre
         SettingsError: an address cannot be used, or two nodes would have the same port.
     """
     listeners = parse_listeners(settings)
-    count = settings.broker_lite_brokers
+    count = settings.broker_count
     first_ports = _first_ports(settings.broker_lite_ports, count)
     addresses = {
         settings.node_id + step: [

@@ -4,13 +4,13 @@ import os
 from collections.abc import Callable, Container, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.errors import SettingsError
-from broker_lite.handler.context import HandlerContext, ListenerInfo
+from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
@@ -42,8 +42,19 @@ if TYPE_CHECKING:
 _FAULT: Final = "broker.lite.security.fault"
 _OF_ADDRESSES: Final = ("connection_creation_rate", ("ip",))
 
+_BETWEEN_BROKERS: Final = ListenerInfo("")
+
 FindListener = Callable[[int, str], ListenerInfo | None]
 """Finds the listener of a node by the node's id and the listener's name."""
+
+
+class _NodeParts(NamedTuple):
+    """What the contexts of a node's connections have in common."""
+
+    node_id: int
+    apis: Mapping[int, Api]
+    fetch_sessions: FetchSessionCache
+    authorizer: "Authorizer | None"
 
 
 class NodeMaker:
@@ -51,6 +62,8 @@ class NodeMaker:
 
     Attributes:
         find_listener: finds the listeners of other nodes; set before the first client comes.
+        has_siblings: whether there are other nodes.
+        serve: changes the table of the APIs that are offered; set before the first node is made.
         certificates: faults of the certificates; None without a TLS listener.
     """
 
@@ -79,6 +92,7 @@ class NodeMaker:
         self._lane = Lane()
         self._pauses = Pauses(clock)
         self._nodes: dict[int, Node] = {}
+        self._other_parts: dict[int, _NodeParts] = {}
         self._throttlings: dict[int, NodeThrottling] = {}
         self._mutations: Mutations | None = None
         self._rates: dict[int, ConnectionRates] = {}
@@ -92,16 +106,16 @@ class NodeMaker:
             node_id: self._sasl_rules(cluster.settings_of(node_id)) for node_id in cluster.node_ids
         }
         self.find_listener: FindListener = lambda _node_id, _name: None
+        self.has_siblings = len(cluster.all_node_ids) > 1
+        self.serve: Callable[[Mapping[int, Api]], Mapping[int, Api]] = lambda apis: apis
 
     def make(self, node_id: int, listeners: Listeners) -> Node:
         """Make the node of one broker; Node.run() accepts its clients."""
-        cluster, coordinators = self._cluster, self._coordinators
+        cluster = self._cluster
         get_settings = partial(cluster.settings_of, node_id)
-        apis = offered(get_settings().emulate)
-        fetch_sessions = self._fetch_sessions()
         sasl = self._sasl[node_id]
-        authorizer = self._authorizer(get_settings())
         key_stores = self._key_stores.get(node_id)
+        parts = self._parts_of(node_id)
 
         def make_context(
             *,
@@ -109,33 +123,19 @@ class NodeMaker:
             local_address: tuple[str, int],
             client_address: tuple[str, int],
         ) -> HandlerContext:
-            client_host = client_address[0]
-            return HandlerContext(
-                cluster=cluster,
-                groups=coordinators.groups,
-                transactions=coordinators.transactions,
-                clock=self._clock,
-                client_log=self._client_log,
-                settings=get_settings(),
-                apis=apis,
-                listener=as_seen_from(client_host, listener),
+            return self._make_context(
+                parts,
+                listener=as_seen_from(client_address[0], listener),
                 local_address=local_address,
                 client_address=client_address,
-                fetch_sessions=fetch_sessions,
-                lane=self._lane,
-                hooks=self._seams.hooks,
                 connection_id=self._seams.next_connection_id(),
-                node_id=node_id,
-                sibling=self._sibling_of(client_host, listener.name),
                 sasl=sasl.get(listener.name),
-                authorizer=authorizer,
-                quotas=self._throttling_of(node_id),
                 key_stores=key_stores,
             )
 
         node = self._nodes[node_id] = Node(
             listeners=listeners,
-            apis=apis,
+            apis=parts.apis,
             make_context=make_context,
             get_limits=CurrentLimits(get_settings),
             clock=self._clock,
@@ -147,6 +147,79 @@ class NodeMaker:
             tls=None if key_stores is None else key_stores.listeners,
         )
         return node
+
+    def context_of(
+        self,
+        node_id: int,
+        *,
+        listener: ListenerInfo | None,
+        local_address: tuple[str, int],
+        client_address: tuple[str, int],
+        connection_id: int,
+    ) -> HandlerContext:
+        """Make the context of a request that another process of the cluster passes on.
+
+        Args:
+            node_id: the broker that is asked.
+            listener: where a client has connected to the broker, as the client sees it; None for a
+                request of another broker, which may do everything.
+            local_address: of the connection.
+            client_address: of the client.
+            connection_id: of the connection.
+        """
+        parts = self._other_parts.get(node_id)
+        if parts is None:
+            parts = self._other_parts[node_id] = self._parts_of(node_id)
+        if listener is None:
+            listener, parts = _BETWEEN_BROKERS, parts._replace(authorizer=None)
+        return self._make_context(
+            parts,
+            listener=listener,
+            local_address=local_address,
+            client_address=client_address,
+            connection_id=connection_id,
+        )
+
+    def _parts_of(self, node_id: int) -> "_NodeParts":
+        settings = self._cluster.settings_of(node_id)
+        authorizer = self._authorizer(settings)
+        apis = self.serve(offered(settings.emulate))
+        return _NodeParts(node_id, apis, self._fetch_sessions(), authorizer)
+
+    def _make_context(
+        self,
+        parts: "_NodeParts",
+        *,
+        listener: ListenerInfo,
+        local_address: tuple[str, int],
+        client_address: tuple[str, int],
+        connection_id: int,
+        sasl: "SaslRules | None" = None,
+        key_stores: "KeyStores | None" = None,
+    ) -> HandlerContext:
+        node_id = parts.node_id
+        return HandlerContext(
+            cluster=self._cluster,
+            groups=self._coordinators.groups,
+            transactions=self._coordinators.transactions,
+            clock=self._clock,
+            client_log=self._client_log,
+            settings=self._cluster.settings_of(node_id),
+            apis=parts.apis,
+            listener=listener,
+            local_address=local_address,
+            client_address=client_address,
+            fetch_sessions=parts.fetch_sessions,
+            lane=self._lane,
+            hooks=self._seams.hooks,
+            connection_id=connection_id,
+            node_id=node_id,
+            sibling=self._sibling_of(client_address[0], listener.name),
+            sasl=sasl,
+            authorizer=parts.authorizer,
+            quotas=self._throttling_of(node_id),
+            key_stores=key_stores,
+        )
 
     def _fetch_sessions(self) -> FetchSessionCache:
         settings = self._cluster.settings
@@ -299,7 +372,7 @@ class NodeMaker:
         self, client_host: str, name: str
     ) -> Callable[[int], ListenerInfo | None] | None:
         """Return what finds the listeners of this name of other nodes; None if there are none."""
-        if len(self._cluster.node_ids) == 1:
+        if not self.has_siblings:
             return None
         return partial(self._sibling, client_host, name)
 

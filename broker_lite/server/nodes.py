@@ -135,6 +135,10 @@ class Nodes:
         first, bound = self._addresses[slot.node_id][0], slot.listeners.addresses[0]
         return join_address(first.host or bound[0], bound[1])
 
+    def addresses(self, node_id: int) -> Sequence[ListenerAddress]:
+        """Return where a node listens, once its listeners are open."""
+        return self._addresses[node_id]
+
     def listener(self, node_id: int, name: str) -> ListenerInfo | None:
         """Find a listener of a node by its name; None if the node has none of this name."""
         addresses = self._addresses.get(node_id, ())

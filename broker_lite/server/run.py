@@ -15,7 +15,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -45,6 +45,9 @@ from broker_lite.server.upkeep.survivors import Survivors
 from broker_lite.server.upkeep.timers import run_timers
 from broker_lite.settings import Settings
 
+if TYPE_CHECKING:
+    from broker_lite.server.processes.children import Children
+
 logger = logging.getLogger("broker_lite.server")
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -59,6 +62,7 @@ class _Site(NamedTuple):
     orders: Orders
     durable: bool
     bench: Bench | None
+    children: "Children | None"
 
 
 def serve(
@@ -103,12 +107,19 @@ async def _serve(
     orders_fd: int | None,
     bench: Bench | None,
 ) -> int:
-    addresses = addresses_by_node(settings)
+    every = addresses_by_node(settings)
+    here = range(settings.node_id, settings.node_id + settings.broker_lite_brokers)
+    addresses = {node_id: every[node_id] for node_id in here}
+    elsewhere = {node_id: each for node_id, each in every.items() if node_id not in here}
     # each may hold a decompressed batch, twice while it is put together
     current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
     with Orders(orders_fd) as orders, ExitStack() as stack:
         listeners = {node_id: stack.enter_context(closing(Listeners())) for node_id in addresses}
-        site = _Site(settings, addresses, listeners, orders, durable, bench)
+        children = None
+        if elsewhere:
+            started = _children(settings, elsewhere, data_dir, durable)
+            children = stack.enter_context(closing(started))
+        site = _Site(settings, addresses, listeners, orders, durable, bench, children)
         clock = Clock()
         with stop_signals(orders) as is_told:
             try:
@@ -124,6 +135,20 @@ async def _serve(
                     cluster = Cluster.open(settings, data_dir, clock)
                     order = await _live(site, cluster, clock, before=order)
     return 0
+
+
+def _children(
+    settings: Settings,
+    addresses: Mapping[int, Sequence[ListenerAddress]],
+    data_dir: Path,
+    durable: bool,
+) -> "Children":
+    """Start the other processes of the cluster."""
+    from broker_lite.server.processes.children import Children
+
+    children = Children(settings, addresses, data_dir, is_durable=durable)
+    children.start()
+    return children
 
 
 def _begin_anew(data_dir: Path, order: LastOrder) -> None:
@@ -188,30 +213,15 @@ async def _live(
         nodes = _nodes(site, cluster, maker, replicas)
         address = nodes.open()
         survivors.begin(is_first_life=ready is not None)
-        if not await _fill(site, cluster, clock, before):
-            order = await _next_order(site, clock, cluster)
-            return order
-        async with _threads(cluster), anyio.create_task_group() as group:
-            group.start_soon(nodes.run)
-            group.start_soon(maintain, cluster.logs, site.settings, clock)
-            group.start_soon(keep_leaders, cluster, clock)
-            timed = (*coordinators[:2], cluster.membership, replicas)
-            group.start_soon(run_timers, timed, clock, coordinators.alarm)
-            if site.bench is not None:
-                parts = (cluster, coordinators, clock, nodes, replicas, maker.certificates)
-                counts = maker.throttled_counts
-                site.bench.begin(Life(*parts, counts, site.orders.give, address))
-                await site.bench.start_script()
-            if ready is not None:
-                ready(address)
-            site.orders.tell_ready(address)
-            group.start_soon(_go_on, cluster, clock, coordinators)
-            order = await _next_order(site, clock, cluster)
-            if site.bench is not None:
-                site.bench.release_disk()
-            if order is Order.STOP:
-                await nodes.stop_all()
-            group.cancel_scope.cancel()
+        others_of = (site, cluster, clock, coordinators, maker, nodes)
+        async with _others(*others_of) as others:
+            if others is None or not await _fill(site, cluster, clock, before):
+                order = await _next_order(site, clock, cluster)
+                return order
+            address = ",".join((address, *others))
+            parts = (cluster, coordinators, clock, nodes, replicas, maker.certificates)
+            life = Life(*parts, maker.throttled_counts, site.orders.give, address)
+            order = await _serve_clients(site, life, ready)
     finally:
         if site.bench is not None:
             site.bench.end()
@@ -221,6 +231,54 @@ async def _live(
         else:
             cluster.close(sync=site.durable)
         survivors.end()
+    return order
+
+
+@asynccontextmanager
+async def _others(
+    site: _Site,
+    cluster: Cluster,
+    clock: Clock,
+    coordinators: Coordinators,
+    maker: NodeMaker,
+    nodes: Nodes,
+) -> AsyncIterator[Sequence[str] | None]:
+    """Have the other processes of the cluster, if there are any, serve clients meanwhile.
+
+    Yields the addresses of their brokers; None if the broker has to stop before they are ready.
+    """
+    if site.children is None:
+        yield ()
+        return
+    transactions = coordinators.transactions
+    async with site.children.running(cluster, clock, transactions, maker, nodes):
+        yield await site.children.ready(site.orders.are_waiting)
+
+
+async def _serve_clients(site: _Site, life: Life, ready: Callable[[str], None] | None) -> LastOrder:
+    """Serve clients until the next order that ends a life."""
+    cluster, clock, nodes, coordinators = life.cluster, life.clock, life.nodes, life.coordinators
+    async with _threads(cluster), anyio.create_task_group() as group:
+        group.start_soon(nodes.run)
+        group.start_soon(maintain, cluster.logs, site.settings, clock)
+        group.start_soon(keep_leaders, cluster, clock)
+        timed = (*coordinators[:2], cluster.membership, life.replicas)
+        group.start_soon(run_timers, timed, clock, coordinators.alarm)
+        if site.bench is not None:
+            site.bench.begin(life)
+            await site.bench.start_script()
+        if ready is not None:
+            ready(life.address)
+        site.orders.tell_ready(life.address)
+        group.start_soon(_go_on, cluster, clock, coordinators)
+        order = await _next_order(site, clock, cluster)
+        if site.bench is not None:
+            site.bench.release_disk()
+        if order is Order.STOP:
+            if site.children is not None:
+                site.children.stop()
+            await nodes.stop_all()
+        group.cancel_scope.cancel()
     return order
 
 

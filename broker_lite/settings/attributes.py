@@ -44,6 +44,7 @@ class SettingAttributes:
     broker_lite_pace_out_byte_rate: int
     broker_lite_pace_rtt_ms: int
     broker_lite_ports: str
+    broker_lite_processes: str
     broker_lite_racks: str
     broker_lite_script: str
     broker_lite_security: str

@@ -1,4 +1,4 @@
-"""The settings of each broker of a process that has several.
+"""The settings of each broker of a cluster that has several, in one process or in several.
 
 They share the given settings, except for what belongs to one broker: its id, its rack, its ports
 and the release that it acts as.
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from broker_lite.settings.settings import Given, Settings
 
 _BROKERS = "broker.lite.brokers"
+_PROCESSES = "broker.lite.processes"
 _RACKS = "broker.lite.racks"
 _EMULATE = "emulate"
 _PORTS = "broker.lite.ports"
@@ -30,6 +31,19 @@ def settings_of_node(settings: Settings, step: int) -> Settings:
     return Settings({name: one for name, one in given.items() if one is not None})
 
 
+def settings_of_process(settings: Settings, step: int) -> Settings:
+    """Return the settings of the process of one broker, which knows nothing of other processes.
+
+    Args:
+        settings: as given, without dynamic ones.
+        step: 1 for the second process, 2 for the next one and so on.
+    """
+    given = dict(settings_of_node(settings, step).given)
+    for name in (_PROCESSES, _RACKS, _PORTS):
+        given.pop(name, None)
+    return Settings(given)
+
+
 def releases(settings: Settings) -> tuple[str, ...]:
     """Return the release that each broker acts as, in the order of their ids.
 
@@ -37,14 +51,14 @@ def releases(settings: Settings) -> tuple[str, ...]:
         settings: as given; not those of one broker.
     """
     found = tuple(one.strip() for one in settings.emulate.split(","))
-    return found if len(found) > 1 else found * settings.broker_lite_brokers
+    return found if len(found) > 1 else found * settings.broker_count
 
 
 def _identity(settings: Settings, step: int) -> dict[str, Given]:
     """Return the id of one of several brokers, and its addresses if it is not the first one."""
-    if settings.broker_lite_brokers == 1:
+    if settings.broker_count == 1:
         return {}
-    origin = _origin(settings, _BROKERS)
+    origin = _origin(settings, _BROKERS if settings.process_count == 1 else _PROCESSES)
     node_id = Given(str(settings.node_id + step), origin)
     found = {"node.id": node_id, "broker.id": node_id}
     for name in _ADDRESSES if step else ():

@@ -8,7 +8,7 @@ from broker_lite.settings.attributes import SettingAttributes
 from broker_lite.settings.declared.declarations import BROKER_SETTINGS, listener_prefix
 from broker_lite.settings.setting import ConfigSource
 from broker_lite.settings.together import check_together
-from broker_lite.settings.values import Value
+from broker_lite.settings.values import AUTO, Value
 
 _NAME_OF_ATTRIBUTE: Final = {setting.attribute: name for name, setting in BROKER_SETTINGS.items()}
 _DEFAULTS: Final = {name: setting.default_value() for name, setting in BROKER_SETTINGS.items()}
@@ -61,6 +61,17 @@ class Settings(SettingAttributes):
             if name is None:
                 raise AttributeError(f"no setting is called {attribute}")
             return self._values[name]
+
+    @property
+    def process_count(self) -> int:
+        """How many processes there are, each with one broker; `auto` is replaced at the start."""
+        text = self.broker_lite_processes
+        return 1 if text == AUTO else int(text)
+
+    @property
+    def broker_count(self) -> int:
+        """How many brokers the cluster has, in this process and in others."""
+        return self.broker_lite_brokers * self.process_count
 
     def value(self, name: str) -> Value:
         """Return the effective value of a broker setting by Kafka's name."""

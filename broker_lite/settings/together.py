@@ -6,7 +6,7 @@ Source: KafkaConfig.validateValues.
 from collections.abc import Mapping
 from typing import Final
 
-from broker_lite.settings.values import InvalidValue, Value
+from broker_lite.settings.values import AUTO, InvalidValue, Value
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 """The one authorizer that there is, as in Kafka 4."""
@@ -42,7 +42,7 @@ def check_together(values: Mapping[str, Value]) -> None:
         queued_bytes <= 0 or queued_bytes >= _number(values[_REQUEST_BYTES]),
         f"{_QUEUED_BYTES} must be larger or equal to {_REQUEST_BYTES}",
     )
-    _check_releases(values)
+    _check_brokers(values)
     if values["authorizer.class.name"] not in ("", STANDARD_AUTHORIZER):
         raise InvalidValue(
             f"authorizer.class.name: there is no class {values['authorizer.class.name']}; write "
@@ -58,9 +58,17 @@ def check_together(values: Mapping[str, Value]) -> None:
     )
 
 
-def _check_releases(values: Mapping[str, Value]) -> None:
-    """Check that there is one release for all brokers, or one for each."""
-    count, brokers = str(values["emulate"]).count(",") + 1, _number(values["broker.lite.brokers"])
+def _check_brokers(values: Mapping[str, Value]) -> None:
+    """Check the number of brokers, and that there is one release for all or one for each."""
+    brokers, processes = _number(values["broker.lite.brokers"]), values["broker.lite.processes"]
+    if brokers > 1 and processes != "1":
+        raise InvalidValue(
+            "broker.lite.processes: with several processes each has one broker; leave out "
+            "broker.lite.brokers, or broker.lite.processes"
+        )
+    if processes != AUTO:
+        brokers *= int(str(processes))
+    count = str(values["emulate"]).count(",") + 1
     if count not in (1, brokers):
         raise InvalidValue(
             f"emulate: there are {count} releases and {brokers} broker{'s' * (brokers > 1)}; give "

@@ -13,6 +13,10 @@ Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 """A parsed setting: None is Kafka's null."""
 
 
+AUTO: Final = "auto"
+"""As many processes as there are CPUs."""
+
+
 class ConfigType(IntEnum):
     """The types of settings, with the numbers of DescribeConfigs.
 
@@ -148,6 +152,21 @@ class Word:
     def describe(self) -> str:
         """Return the form."""
         return "one word"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCount:
+    """Allows a number of processes, or the word auto."""
+
+    def check(self, name: str, value: Value) -> None:
+        """Raise InvalidValue if it is neither."""
+        text = str(value)
+        if text != AUTO and not (re.fullmatch(r"[1-9][0-9]?", text) and int(text) <= 64):
+            raise rejected(name, value, f"It must be {self.describe()}")
+
+    def describe(self) -> str:
+        """Return the bounds."""
+        return f"1 to 64, or {AUTO}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from broker_lite.settings import Given, Settings
-from broker_lite.settings.per_node import releases, settings_of_node
+from broker_lite.settings.per_node import releases, settings_of_node, settings_of_process
 
 
 def given(**texts: str) -> Settings:
@@ -66,3 +66,21 @@ def test_the_release_of_each_broker(text: str, found: list[str]) -> None:
     settings = given(broker_lite_brokers="3", **texts)
     assert list(releases(settings)) == found
     assert [settings_of_node(settings, step).emulate for step in range(3)] == found
+
+
+def test_a_process_knows_nothing_of_the_others() -> None:
+    settings = given(
+        broker_lite_processes="3",
+        broker_lite_racks="a,b",
+        broker_lite_ports="9092,9192,9292",
+        node_id="7",
+        num_partitions="5",
+    )
+    third = settings_of_process(settings, 2)
+    assert (third.node_id, third.broker_rack, third.num_partitions) == (9, "a", 5)
+    assert (third.process_count, third.broker_count) == (1, 1)
+    assert third.listeners == ("PLAINTEXT://127.0.0.1:9292",)
+    assert not third.broker_lite_racks
+    assert not third.broker_lite_ports
+    assert settings_of_node(third, 0) is third
+    assert settings_of_node(settings, 1).origin_of("node.id") == "file"

@@ -62,6 +62,15 @@ def test_one_release_for_all_brokers_or_one_for_each(emulate: str, brokers: str,
         Settings({name: Given(text, "test") for name, text in texts.items()})
 
 
+def test_each_of_several_processes_has_one_broker() -> None:
+    texts = {"broker.lite.brokers": "2", "broker.lite.processes": "2"}
+    with pytest.raises(InvalidValue, match=r"^broker\.lite\.processes: with several processes"):
+        Settings({name: Given(text, "test") for name, text in texts.items()})
+    texts = {"emulate": "3.9,4.3", "broker.lite.processes": "2"}
+    settings = Settings({name: Given(text, "test") for name, text in texts.items()})
+    assert (settings.process_count, settings.broker_count) == (2, 2)
+
+
 def test_who_asks_for_an_unknown_authorizer_is_not_left_open() -> None:
     name = "kafka.security.authorizer.AclAuthorizer"  # of Kafka 3
     told = f"^authorizer.class.name: there is no class {name}; write org.apache.kafka.metadata"

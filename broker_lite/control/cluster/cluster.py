@@ -8,7 +8,7 @@ is the source of truth: if a partition's directory is missing, it is made when i
 import logging
 import random
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -16,17 +16,16 @@ from typing import Self
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import metadata_changes as changes
 from broker_lite.control.cluster.cluster_view import ClusterView
-from broker_lite.control.cluster.controller import Controller, Moved
+from broker_lite.control.cluster.controller import Controller
+from broker_lite.control.cluster.effects import Effects
 from broker_lite.control.cluster.eligible_replicas import clearings, safety_configs
-from broker_lite.control.cluster.features import (
-    given_features,
-    initial_features,
-)
+from broker_lite.control.cluster.features import given_features, initial_features
+from broker_lite.control.cluster.left_behind import check_none_is_left
 from broker_lite.control.cluster.membership import Membership
 from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK, ProducerIds
 from broker_lite.control.cluster.watcher import Watchers
 from broker_lite.control.metadata.brokers import Endpoint
-from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_batches import feature_records
 from broker_lite.control.metadata.metadata_log import MetadataLog
 from broker_lite.control.metadata.metadata_records import MetadataChange, MetadataRecord
@@ -56,12 +55,16 @@ ConfigChange = tuple[int, str, Mapping[str, str | None]]
 
 
 class Cluster(ClusterView):
-    """One cluster, whose brokers all live in this process; made by `open`, used by one thread.
+    """One cluster; made by `open`, used by one thread.
+
+    Its brokers live in this process, and each further process has one more (see Follower).
 
     Attributes:
         controller: changes brokers and leaders.
         membership: the brokers of this process.
         watchers: told of every change of topics, configs and leaders once it is made.
+        effects: what follows from such a change.
+        written: called after each change of the metadata log.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Cluster(ClusterView):
         logs: LogManager,
         clock: Clock,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+        is_follower: bool = False,
     ) -> None:
         """Store the parts; start() is the first to use them.
 
@@ -79,9 +83,13 @@ class Cluster(ClusterView):
             logs: have to be open before start(); close() closes them.
             clock: of the process.
             random_bytes: the source of ids.
+            is_follower: whether another process writes the metadata; then see Follower.
         """
         image = MetadataImage()
-        partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
+        is_alone = settings.process_count == 1 and not is_follower
+        only = None if is_alone else settings.node_id
+        image.brokers.alone_at = only
+        partition_logs = PartitionLogs(image, logs, TopicConfigs(settings), only=only)
         super().__init__(
             settings=settings,
             image=image,
@@ -90,6 +98,9 @@ class Cluster(ClusterView):
             chance=random.Random(int.from_bytes(random_bytes(8))),  # noqa: S311 - no secret
         )
         self.watchers = Watchers()
+        self.effects = Effects(image, partition_logs, self.watchers, self._apply_broker_configs)
+        self.written: Callable[[], object] = lambda: None
+        self._followed_end = 0
         self._clock = clock
         self._random_bytes = random_bytes
         self._metadata_log: MetadataLog | None = None
@@ -99,9 +110,9 @@ class Cluster(ClusterView):
             end_offset=lambda: self.metadata_log.end_offset,
             topic_config=lambda topic: self._logs.configs.of(topic),
         )
-        self.controller.moved = self._moved
+        self.controller.moved = self.effects.partitions_moved
         self.membership = Membership(
-            node_ids=self.node_ids,
+            node_ids=self.all_node_ids,
             brokers=image.brokers,
             controller=self.controller,
             write=self.write,
@@ -181,6 +192,7 @@ class Cluster(ClusterView):
         self.update_features(given_features(given, supported))
         self._apply_broker_configs()
         self.membership.expect(parse_uuid(self.logs.directory_id))
+        check_none_is_left(self._image.topics.values(), data_dir, self.all_node_ids)
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
         self.membership.fence_others()
@@ -190,10 +202,13 @@ class Cluster(ClusterView):
             progress=RecoveryProgress(self._clock.monotonic_ms),
         )
 
-    def register(self, node_id: int, endpoints: Sequence[Endpoint]) -> None:
-        """Let in a broker of this process whose listeners are open; see Membership.register."""
+    def register(
+        self, node_id: int, endpoints: Sequence[Endpoint], directory_id: bytes | None = None
+    ) -> None:
+        """Let in a broker whose listeners are open; see Membership.register."""
         self.thaw_metadata(node_id)
-        self.membership.register(node_id, endpoints, self.supported_features_of(node_id))
+        supported = self.supported_features_of(node_id)
+        self.membership.register(node_id, endpoints, supported, directory_id)
 
     def close(self, *, sync: bool = True) -> None:
         """Close all logs, so that the next start needs no recovery.
@@ -215,7 +230,8 @@ class Cluster(ClusterView):
     @property
     def features_epoch(self) -> int:
         """A number that grows with each change of the features: the metadata log's last offset."""
-        return self.metadata_log.end_offset - 1
+        log = self._metadata_log
+        return (self._followed_end if log is None else log.end_offset) - 1
 
     @property
     def metadata_leader_epoch(self) -> int:
@@ -305,9 +321,7 @@ class Cluster(ClusterView):
         """
         self.write([changes.removal(topic) for topic in topics])
         # at once: a new topic with the same name must not find these logs
-        for topic in topics:
-            self._logs.remove(topic)
-        self.watchers.topics_changed(deleted=topics)
+        self.effects.topics_deleted(topics)
 
     # -- configs and ids
 
@@ -323,17 +337,7 @@ class Cluster(ClusterView):
         """
         altered = list(altered)
         self.write([*_config_records(altered), *clearings(self.features, altered)])
-        self._configs_altered(altered)
-
-    def _configs_altered(self, altered: Sequence[ConfigChange]) -> None:
-        """Apply altered configs, and call the watchers."""
-        names = {name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE}
-        if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
-            self._apply_broker_configs()
-            names.update(self._image.topics)
-        for name in names & self._image.topics.keys():
-            self._logs.update_config(self._image.topics[name])
-        self.watchers.configs_changed([resource[:2] for resource in altered])
+        self.effects.configs_altered([resource[:2] for resource in altered])
 
     def _apply_broker_configs(self) -> None:
         self._node_settings.forget()
@@ -357,17 +361,9 @@ class Cluster(ClusterView):
         configs = safety_configs(self._image, changed, self._node_settings.static(self.node_id))
         self.write([*feature_records(changed), *_config_records(configs)])
         if configs:
-            self._configs_altered(configs)
+            self.effects.configs_altered([resource[:2] for resource in configs])
 
     # -- writing a change
-
-    def _moved(self, moved: Collection[Moved]) -> None:
-        """Let logs and watchers go on with partitions that the controller has changed."""
-        for topic, index, before, _ in moved:
-            current = self._image.topics_by_id.get(topic.topic_id)
-            if current is not None:
-                self._logs.moved(current, index, before)
-        self.watchers.partitions_moved(moved)
 
     def truncate(self, topic_name: str, partition: int, offset: int) -> int:
         """Cut the end of a log; see PartitionLogs.truncate."""
@@ -386,6 +382,17 @@ class Cluster(ClusterView):
                 metadata_version=self.metadata_version,
             )
             self._image.apply(records)
+            self.written()
+
+    def follow(self, records: Sequence[MetadataRecord], end_offset: int) -> None:
+        """Apply what another process has written to its metadata log.
+
+        Args:
+            records: of one batch.
+            end_offset: of that log, behind them.
+        """
+        self._image.apply(records)
+        self._followed_end = end_offset
 
 
 def _config_records(altered: Iterable[ConfigChange]) -> list[MetadataRecord]:

@@ -51,6 +51,7 @@ class ClusterView:
     Attributes:
         node_id: of the first broker of this process; its data directory is the one on disk.
         node_ids: of all brokers of this process.
+        all_node_ids: of all brokers of the cluster.
         settings: the first broker's, with the dynamic ones in force; see settings_of().
         logs: the logs of all partitions, for flushes, checkpoints and the cleaner.
     """
@@ -66,6 +67,7 @@ class ClusterView:
     ) -> None:
         self.node_id: int = settings.node_id
         self.node_ids = range(self.node_id, self.node_id + settings.broker_lite_brokers)
+        self.all_node_ids = range(self.node_id, self.node_id + settings.broker_count)
         self._node_settings = NodeSettings(settings, image)
         self.settings = self._node_settings.static(self.node_id)
         self._releases = releases(settings)
@@ -180,6 +182,7 @@ class ClusterView:
 
         Raises:
             UnknownTopicOrPartition: there is no such partition.
+            NotLeaderOrFollower: it is in another process.
             KafkaStorageError: the log cannot be loaded.
         """
         log = self._logs.loaded.get((topic_name, partition))

@@ -1,6 +1,7 @@
-"""The brokers of this process: one or several, which share one data directory.
+"""The brokers of the cluster: one or several, which share a process or have one each.
 
-Each has an id of its own, an address, a rack, and an id of the data directory as if it had its own.
+Each has an id of its own, an address, a rack, and an id of the data directory. Those that share a
+process share its directory, too, and have ids as if they did not.
 In the metadata they are brokers like any other's.
 
 A difference to Kafka: when all brokers of a process stop and start together, leaders, leader epochs
@@ -21,7 +22,7 @@ _log = logging.getLogger("broker_lite.control")
 
 
 class Membership:
-    """Brings brokers of this process into the cluster and takes them out.
+    """Brings brokers into the cluster and takes them out.
 
     Attributes:
         due_at: told when on_time() has to be called.
@@ -41,7 +42,7 @@ class Membership:
         """Remember what is needed.
 
         Args:
-            node_ids: the brokers of this process.
+            node_ids: the brokers.
             brokers: those of the image.
             controller: of the cluster.
             write: see Cluster.write.
@@ -95,20 +96,27 @@ class Membership:
             if node_id not in self.node_ids:
                 self._controller.fence(node_id)
 
-    def register(self, node_id: int, endpoints: Sequence[Endpoint], supported: Supported) -> None:
+    def register(
+        self,
+        node_id: int,
+        endpoints: Sequence[Endpoint],
+        supported: Supported,
+        directory_id: bytes | None = None,
+    ) -> None:
         """Write a broker with its listeners into the metadata, and let it in.
 
         Args:
             node_id: one of `node_ids`.
             endpoints: its listeners, which are open.
             supported: its features.
+            directory_id: of the data directory of another process; None for the one that it had.
 
         Raises:
             KafkaStorageError: not written.
         """
         self._controller.register(
             node_id,
-            self._brokers.default_directory(node_id),
+            directory_id or self._brokers.default_directory(node_id),
             incarnation_id=self._make_id(),
             endpoints=endpoints,
             rack=self._settings_of(node_id).broker_rack,

@@ -64,6 +64,10 @@ def plan_reassignment(
     else:
         check_assignment(replicas, None, cluster.brokers)
         before = topic.partitions[index]
+        if cluster.brokers.alone_at is not None and tuple(replicas) != before.replicas:
+            raise InvalidReplicaAssignment(
+                "The brokers are several processes, and the records of a partition stay in theirs."
+            )
         if not may_change_factor:
             _check_factor(before, len(replicas))
         steps = _moved(cluster, topic, index, tuple(replicas))

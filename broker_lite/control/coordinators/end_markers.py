@@ -8,11 +8,12 @@ ever (measured; KRaftMetadataCache.getPartitionLeaderEndpoint).
 
 import asyncio
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final, Protocol
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.elsewhere import SendsMarkers
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.transactions.coordinator import Ending
@@ -22,7 +23,6 @@ from broker_lite.errors import (
     BrokerError,
     ErrorCode,
     NotLeaderOrFollower,
-    UnknownTopicOrPartition,
     cause_of,
 )
 from broker_lite.record.control import EndTransactionMarker
@@ -105,7 +105,11 @@ class UnfinishedEnding:
 
 
 class EndMarkers:
-    """Writes markers; a marker in `__consumer_offsets` commits or drops its group's offsets."""
+    """Writes markers; a marker in `__consumer_offsets` commits or drops its group's offsets.
+
+    Attributes:
+        send: has markers written in other processes; None if there are none.
+    """
 
     def __init__(
         self,
@@ -126,6 +130,7 @@ class EndMarkers:
         self._clock = clock
         self._groups = groups
         self._flushed = flushed
+        self.send: SendsMarkers | None = None
 
     def write(
         self,
@@ -169,13 +174,51 @@ class EndMarkers:
         """
         marker = EndTransactionMarker(unfinished.ending.is_commit, coordinator_epoch)
         until_ms = self._clock.unfrozen_ms() + STEP_MS
+        elsewhere: dict[int, list[TopicPartition]] = {}
         for _ in range(min(MARKERS_AT_A_TIME, len(unfinished.left))):
             partition = unfinished.left.pop()
-            if not self._is_written(unfinished, partition, marker):
+            node_id = None if self.send is None else self._leader_elsewhere(*partition)
+            if node_id is not None:
+                elsewhere.setdefault(node_id, []).append(partition)
+            elif not self._is_written(unfinished, partition, marker):
                 unfinished.failed.append(partition)
             if self._clock.unfrozen_ms() >= until_ms:
                 break
+        for node_id, partitions in elsewhere.items():
+            self._send(unfinished, marker, node_id, partitions)
         return not unfinished.left
+
+    def _leader_elsewhere(self, topic_name: str, index: int) -> int | None:
+        """Return the leader of a partition if it is in another process, else None."""
+        topic = self._cluster.topics.get(topic_name)
+        if topic is None or index >= topic.partition_count:
+            return None
+        leader = topic.partitions[index].leader
+        return None if leader == NO_LEADER or leader in self._cluster.node_ids else leader
+
+    def _send(
+        self,
+        unfinished: UnfinishedEnding,
+        marker: EndTransactionMarker,
+        node_id: int,
+        partitions: Sequence[TopicPartition],
+    ) -> None:
+        """Let the transaction wait for markers of another process.
+
+        See: C-67 (TransactionMarkerChannelManager.sendRequestTo).
+        """
+
+        def sent(codes: Mapping[TopicPartition, int]) -> None:
+            for partition, code in codes.items():
+                error = ErrorCode(code)
+                if error and not self._is_done(unfinished, partition, error, error.name):
+                    unfinished.failed.append(partition)
+            unfinished.end_flush()
+            self._flushed(unfinished)
+
+        assert self.send is not None
+        unfinished.begin_flush()
+        self.send(node_id, unfinished.ending, marker, partitions, sent)
 
     def _is_written(
         self, unfinished: UnfinishedEnding, partition: TopicPartition, marker: EndTransactionMarker
@@ -189,21 +232,31 @@ class EndMarkers:
             self.write(partition, producer, marker, transaction_version)
             if self._cluster.logs.commits.held:
                 self._wait_for_flush(unfinished, partition)
-        except UnknownTopicOrPartition:
-            return True
         except BrokerError as error:
-            if not unfinished.is_failing:
-                unfinished.is_failing = True
-                is_usual = isinstance(error, NotLeaderOrFollower)
-                logger.log(
-                    logging.INFO if is_usual else logging.ERROR,
-                    "marker not written topic=%s partition=%d transactional_id=%s reason=%r",
-                    *partition,
-                    unfinished.ending.transactional_id,
-                    cause_of(error),
-                )
-            return error.code in _NEVER_ACCEPTED
+            return self._is_done(unfinished, partition, error.code, repr(cause_of(error)))
         return True
+
+    @staticmethod
+    def _is_done(
+        unfinished: UnfinishedEnding, partition: TopicPartition, code: ErrorCode, reason: str
+    ) -> bool:
+        """Whether nothing more can be done about a marker that was not written; log the first.
+
+        See: T-58, C-69.
+        """
+        if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return True
+        if not unfinished.is_failing:
+            unfinished.is_failing = True
+            is_usual = code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+            logger.log(
+                logging.INFO if is_usual else logging.ERROR,
+                "marker not written topic=%s partition=%d transactional_id=%s reason=%s",
+                *partition,
+                unfinished.ending.transactional_id,
+                reason,
+            )
+        return code in _NEVER_ACCEPTED
 
     def _wait_for_flush(self, unfinished: UnfinishedEnding, partition: TopicPartition) -> None:
         """Let the transaction wait for a marker's flush; if the flush fails, the marker failed."""

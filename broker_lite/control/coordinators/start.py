@@ -17,12 +17,21 @@ class Coordinators(NamedTuple):
     alarm: Alarm
 
     @classmethod
-    def start(cls, cluster: Cluster, clock: Clock) -> Self:
-        """Load both state logs, and finish the transactions that were ending at the last stop."""
+    def idle(cls, cluster: Cluster, clock: Clock) -> Self:
+        """Return coordinators of nothing, for a process whose broker leads no state log."""
         alarm = Alarm()
         clock.watch(lambda: alarm.wake())
         groups = Groups(cluster=cluster, clock=clock, alarm=alarm)
-        groups.start()
-        transactions = Transactions(cluster=cluster, clock=clock, groups=groups, alarm=alarm)
-        transactions.start()
-        return cls(groups, transactions, alarm)
+        return cls(
+            groups,
+            Transactions(cluster=cluster, clock=clock, groups=groups, alarm=alarm),
+            alarm,
+        )
+
+    @classmethod
+    def start(cls, cluster: Cluster, clock: Clock) -> Self:
+        """Load both state logs, and finish the transactions that were ending at the last stop."""
+        coordinators = cls.idle(cluster, clock)
+        coordinators.groups.start()
+        coordinators.transactions.start()
+        return coordinators

@@ -21,6 +21,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.elsewhere import AsksCoordinator
 from broker_lite.control.coordinators.end_markers import OffsetTransactions
 from broker_lite.control.coordinators.endings import Endings
 from broker_lite.control.coordinators.state_topic import StateTopic
@@ -32,7 +33,6 @@ from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.settings import TransactionSettings
 from broker_lite.coordinator.transactions.transaction import TopicPartition, Transaction
 from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode, cause_of
-from broker_lite.record.control import EndTransactionMarker
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -47,6 +47,8 @@ class Transactions:
         topic: the topic of the state log.
         alarm: is told each new deadline.
         unreplicated: the ids whose newest record is not replicated yet.
+        markers: writes the ends of transactions to their partitions.
+        elsewhere: asks the coordinator, where this is the process of a broker that is none.
     """
 
     def __init__(
@@ -86,6 +88,8 @@ class Transactions:
             next_deadline_ms=self.next_deadline_ms,
         )
         self.unreplicated = self._log.unreplicated
+        self.elsewhere: AsksCoordinator | None = None
+        self.markers = self._endings.markers
 
     def start(self) -> None:
         """Load the state log, and finish the transactions that were ending.
@@ -212,22 +216,6 @@ class Transactions:
         See: T-32.
         """
         return OFFSETS_TOPIC, self._groups.partition_of(group_id)
-
-    def write_marker(
-        self,
-        partition: TopicPartition,
-        producer: Producer,
-        marker: EndTransactionMarker,
-        transaction_version: int,
-    ) -> None:
-        """Write a marker that an administrator asks for.
-
-        Raises:
-            BrokerError: see EndMarkers.write.
-
-        See: T-59.
-        """
-        self._endings.markers.write(partition, producer, marker, transaction_version)
 
     def find(self, transactional_id: str, node_id: int) -> Transaction | ErrorCode:
         """Return the transaction of an id, or the error if there is none or another broker has it.

@@ -47,9 +47,14 @@ class BrokerRegistration(NamedTuple):
 
 
 class BrokerRegistrations:
-    """All brokers by id; `version` grows with each change of any of them."""
+    """All brokers by id; `version` grows with each change of any of them.
+
+    `alone_at` is the broker of the first of several processes. Each partition has one replica then,
+    and the partitions of internal topics are there. It is None for brokers that share a process.
+    """
 
     def __init__(self) -> None:
+        self.alone_at: int | None = None
         self.by_id: dict[int, BrokerRegistration] = {}
         self.version = 0
         self.apply_by_kind: Mapping[int, Callable[[Any], None]] = {
@@ -65,6 +70,7 @@ class BrokerRegistrations:
         other = BrokerRegistrations()
         other.by_id.update(self.by_id)
         other.version = self.version
+        other.alone_at = self.alone_at
         return other
 
     def alive(self) -> Sequence[BrokerRegistration]:

@@ -31,6 +31,7 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.files.names import METADATA_TOPIC
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
 from broker_lite.log.recovery.recover_segment import read_batches
 from broker_lite.record.records import iterate_records
@@ -40,7 +41,11 @@ PARTITION_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
 
 
 class MetadataLog:
-    """The metadata log, for one owner, without a lock."""
+    """The metadata log, for one owner, without a lock.
+
+    Attributes:
+        snapshot: replaces the records below its end offset; None if the log has all records.
+    """
 
     def __init__(self, log: Log, node_id: int, snapshot: Snapshot | None = None) -> None:
         """Use an open log.
@@ -52,7 +57,7 @@ class MetadataLog:
         """
         self._log = log
         self._node_id = node_id
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._has_failed = False
 
     @classmethod
@@ -90,6 +95,11 @@ class MetadataLog:
         return self._log.leader_epoch
 
     @property
+    def segments(self) -> Sequence[LogSegment]:
+        """The files of the log, the oldest first."""
+        return self._log.segments.all
+
+    @property
     def is_new(self) -> bool:
         """Whether nothing was ever written to the log."""
         return self._log.log_end_offset == 0
@@ -100,7 +110,7 @@ class MetadataLog:
         Raises:
             KafkaStorageError: a record cannot be read, or a part of the log is missing.
         """
-        snapshot = self._snapshot
+        snapshot = self.snapshot
         start_offset = snapshot.end_offset if snapshot is not None else 0
         if self._log.log_start_offset > start_offset:
             raise KafkaStorageError(f"{PARTITION_DIRECTORY} needs a snapshot that is missing")
@@ -131,7 +141,7 @@ class MetadataLog:
         if not self.is_new:
             tell_of_quorum_state(directory, self._node_id)
         # a log that begins at a snapshot may have no epoch yet
-        snapshot_epoch = self._snapshot.epoch if self._snapshot is not None else -1
+        snapshot_epoch = self.snapshot.epoch if self.snapshot is not None else -1
         epoch = max(self._log.leader_epoch, snapshot_epoch) + 1
         self._log.become_leader(epoch)
         voter = messages.LeaderChangeMessage.Voter(voter_id=self._node_id)

@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterable
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
-from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition, cause_of
+from broker_lite.errors import (
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    UnknownTopicOrPartition,
+    cause_of,
+)
 from broker_lite.log.canned.endless import EndlessRecords
 from broker_lite.log.canned.runs import CannedRuns
 from broker_lite.log.config import LogConfig
@@ -27,13 +32,29 @@ class PartitionLogs:
     synthetic topics consist of.
     """
 
-    def __init__(self, image: MetadataImage, manager: LogManager, configs: TopicConfigs) -> None:
+    def __init__(
+        self,
+        image: MetadataImage,
+        manager: LogManager,
+        configs: TopicConfigs,
+        *,
+        only: int | None = None,
+    ) -> None:
+        """Begin with no log in use.
+
+        Args:
+            image: of the cluster.
+            manager: of the data directory.
+            configs: of the topics.
+            only: the broker whose partitions are here; None if those of all brokers are.
+        """
         self.configs = configs
         self.loaded: dict[tuple[str, int], Log] = {}
         self.runs = CannedRuns(manager.data_dir)
         self.when_loaded: Callable[[Log], None] | None = None
         self._image = image
         self._manager = manager
+        self._only = only
         manager.offline.when_taken = self._forget
 
     def _forget(self, topic_name: str, partition: int) -> None:
@@ -45,11 +66,16 @@ class PartitionLogs:
 
         Raises:
             UnknownTopicOrPartition: there is no such partition.
+            NotLeaderOrFollower: it is in another process.
             KafkaStorageError: the log cannot be made or loaded.
+
+        See: C-32.
         """
         topic = self._image.topics.get(topic_name)
         if topic is None or not 0 <= partition < topic.partition_count:
             raise UnknownTopicOrPartition
+        if not self._is_here(topic, partition):
+            raise NotLeaderOrFollower
         try:
             log = self._manager.get(topic_name, partition)
         except UnknownTopicOrPartition:
@@ -62,9 +88,11 @@ class PartitionLogs:
         return log
 
     def make(self, topic: Topic, partitions: Iterable[int]) -> None:
-        """Make the logs of some partitions, without loading them."""
+        """Make the logs of those partitions that are in this process, without loading them."""
         config = self.configs.log_config(topic)
         for partition in partitions:
+            if not self._is_here(topic, partition):
+                continue
             try:
                 self._make(topic, partition, config)
             except KafkaStorageError as error:
@@ -72,6 +100,9 @@ class PartitionLogs:
                 _log.error(
                     "partition not created topic=%s-%d reason=%s", topic.name, partition, reason
                 )
+
+    def _is_here(self, topic: Topic, partition: int) -> bool:
+        return self._only is None or self._only in topic.partitions[partition].replicas
 
     def _make(self, topic: Topic, partition: int, config: LogConfig) -> None:
         self._manager.create(

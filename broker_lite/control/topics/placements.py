@@ -7,15 +7,17 @@ ahead(). The change then has to be made in one go, because nobody may see a part
 
 import random
 from collections.abc import Generator, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.metadata_records import EncodedPlacements, Placement
 from broker_lite.control.topics.placing import Placer
-from broker_lite.errors import BrokerError, InvalidReplicaAssignment
+from broker_lite.errors import BrokerError, InvalidReplicaAssignment, InvalidReplicationFactor
 
 Slices: TypeAlias = Generator[None, None, Sequence[Placement]]
 """Finds places in slices of some microseconds, and returns them."""
+
+_ONE_REPLICA: Final = "the brokers are several processes, which keep one replica of each partition"
 
 
 class Ahead(NamedTuple):
@@ -86,15 +88,28 @@ def encoded_of(known: Ahead | None) -> EncodedPlacements | None:
 
 
 def chosen(
-    brokers: BrokerRegistrations, count: int, replication_factor: int, chance: random.Random
+    brokers: BrokerRegistrations,
+    count: int,
+    replication_factor: int,
+    chance: random.Random,
+    *,
+    is_internal: bool = False,
 ) -> Slices:
-    """Place partitions that nobody has assigned.
+    """Place partitions that nobody has assigned; with several processes, internal ones together.
 
     Raises:
         InvalidReplicationFactor: there are not so many brokers, or none of them may lead.
 
     See: P-103, C-01, C-02.
     """
+    if brokers.alone_at is not None:
+        if replication_factor > 1:
+            raise InvalidReplicationFactor(
+                f"The target replication factor of {replication_factor} cannot be reached because "
+                f"{_ONE_REPLICA}."
+            )
+        if is_internal:
+            return [placed_at(brokers, (brokers.alone_at,))] * count
     usable = brokers.usable()
     placer = Placer(usable, chance=chance)
     placer.check(replication_factor)
@@ -217,6 +232,10 @@ def check_assignment(
     if not replicas:
         raise InvalidReplicaAssignment(
             "The manual partition assignment includes an empty replica list."
+        )
+    if len(replicas) > 1 and brokers.alone_at is not None:
+        raise InvalidReplicaAssignment(
+            f"The manual partition assignment includes several replicas, but {_ONE_REPLICA}."
         )
     previous = None
     for broker_id in sorted(replicas):

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_records import EncodedPlacements, Placement
 from broker_lite.control.metadata.topic import Topic
-from broker_lite.control.metadata.topic_names import check_topic_name
+from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, check_topic_name
 from broker_lite.control.topics.placements import (
     Ahead,
     Slices,
@@ -137,7 +137,9 @@ def topic_places(image: MetadataImage, new: NewTopic, defaults: Defaults) -> Sli
         return (yield from assigned(image.brokers, new.assignments))
     count, factor = _numbers(new, defaults)
     try:
-        return (yield from chosen(image.brokers, count, factor, defaults.chance))
+        is_internal = new.name in INTERNAL_TOPICS
+        chance = defaults.chance
+        return (yield from chosen(image.brokers, count, factor, chance, is_internal=is_internal))
     except InvalidReplicationFactor as error:
         raise InvalidReplicationFactor(
             f"Unable to replicate the partition {factor} time(s): {error.message}"
@@ -254,7 +256,8 @@ def growth_places(
     if growth.assignments is None:
         if count > room:
             raise UnknownServerError
-        return (yield from chosen(image.brokers, count, factor, chance))
+        is_internal = topic.is_internal
+        return (yield from chosen(image.brokers, count, factor, chance, is_internal=is_internal))
     if len(growth.assignments) != count:
         raise InvalidReplicaAssignment(
             f"Attempted to add {count} additional partition(s), but only "

@@ -42,7 +42,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     response = messages.UpdateFeaturesResponse(error_message=None)
     try:
         check_cluster(context, Operation.ALTER)
-        supported = {each: cluster.supported_features_of(each) for each in cluster.node_ids}
+        supported = {each: cluster.supported_features_of(each) for each in cluster.all_node_ids}
         changed = plan_features(
             cluster.features,
             list(last.values()),

@@ -12,7 +12,13 @@ from broker_lite.errors import BrokerError, ErrorCode, NotLeaderOrFollower, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce.check import Accepted, base_sequence
 from broker_lite.handler.refusals import why_of, why_of_transaction
-from broker_lite.handler.transactions.check import Support, check_partitions, is_fenced, is_open
+from broker_lite.handler.transactions.check import (
+    Support,
+    check_elsewhere,
+    check_partitions,
+    is_fenced,
+    is_open,
+)
 from broker_lite.log.log import Log
 from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
@@ -147,7 +153,11 @@ async def _ask(
             key: (asked[key].topic.name, asked[key].partition)
             for key in keys[start : start + at_a_time]
         }
-        errors = check_partitions(context, transactional_id, producer, names.values(), support)
+        about = (context, transactional_id, producer, names.values(), support)
+        if context.transactions.elsewhere is None:
+            errors = check_partitions(*about)
+        else:
+            errors = await check_elsewhere(*about)
         if support is Support.ADD and context.transactions.unreplicated.events:
             unreplicated = context.transactions.unreplicated
             code = await unreplicated.settled(transactional_id)

@@ -106,6 +106,23 @@ def check_partitions(
     }
 
 
+async def check_elsewhere(
+    context: HandlerContext,
+    transactional_id: str,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    support: Support,
+) -> Mapping[TopicPartition, ErrorCode]:
+    """Do what check_partitions() does where the coordinator is in another process.
+
+    See: T-34, T-35, T-42.
+    """
+    ask = context.transactions.elsewhere
+    assert ask is not None
+    errors = await ask(transactional_id, producer, partitions, is_added=support is Support.ADD)
+    return {partition: _translated(code, support) for partition, code in errors.items()}
+
+
 def _translated(error_code: ErrorCode, support: Support) -> ErrorCode:
     if error_code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH

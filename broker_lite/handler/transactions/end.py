@@ -117,12 +117,11 @@ def _write(
     """
     cluster, node_id = context.cluster, context.node_id
     try:
-        log = cluster.log(*partition)
-        if log.leader_id != node_id:
-            if not cluster.has_replica(*partition, node_id):
-                raise UnknownTopicOrPartition
+        if not cluster.has_replica(*partition, node_id):
+            raise UnknownTopicOrPartition
+        if cluster.log(*partition).leader_id != node_id:
             raise NotLeaderOrFollower
-        context.transactions.write_marker(
+        context.transactions.markers.write(
             partition,
             (marker.producer_id, marker.producer_epoch),
             EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch),

@@ -41,6 +41,11 @@ from broker_lite.log.files.names import is_set_aside, parse_partition_directory
 logger = logging.getLogger("broker_lite.log")
 
 LOCK_FILE: Final = ".lock"
+NODES_DIRECTORY: Final = "nodes"
+"""Has the data directories of further brokers, each of which is a process, by the brokers' ids.
+
+Kafka refuses to start with a directory of this name. It lacks the partitions that are in there.
+"""
 # O_NOFOLLOW: otherwise a symbolic link in the directory could make the broker create a file
 # anywhere.
 _LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -204,5 +209,9 @@ def erase(path: Path) -> None:
         for entry in entries:
             if entry.name in _OF_PARTITIONS:
                 os.unlink(entry)
-            elif is_set_aside(entry.name) or parse_partition_directory(entry.name) is not None:
+            elif (
+                entry.name == NODES_DIRECTORY
+                or is_set_aside(entry.name)
+                or parse_partition_directory(entry.name) is not None
+            ):
                 shutil.rmtree(entry)

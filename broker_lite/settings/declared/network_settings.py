@@ -3,7 +3,7 @@
 from typing import Final
 
 from broker_lite.settings.setting import ConfigType, Setting
-from broker_lite.settings.values import Between, EachOneOf, OneOf, Umask, Word
+from broker_lite.settings.values import Between, EachOneOf, OneOf, ProcessCount, Umask, Word
 
 RELEASES: Final = (
     *("0.9", "0.10.0", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.1", "2.3", "2.4", "2.6", "2.8"),
@@ -41,6 +41,15 @@ NETWORK_SETTINGS: Final = (
         "Brokers in this process: their ids are node.id and the next numbers, their ports those of "
         "listeners and the next numbers.",
         Between(1, 1000),
+        own=True,
+    ),
+    Setting(
+        "broker.lite.processes",
+        ConfigType.STRING,
+        "1",
+        "Processes that share the work, each with one broker of the cluster and a port of its own; "
+        "auto means one for each CPU that this process may use.",
+        ProcessCount(),
         own=True,
     ),
     Setting(

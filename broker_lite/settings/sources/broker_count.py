@@ -47,7 +47,7 @@ def beyond_the_brokers(settings: Settings) -> str | None:
     Returns:
         The line; None if there are no such settings.
     """
-    brokers = settings.broker_lite_brokers
+    brokers, replicas_max = settings.broker_count, settings.broker_lite_brokers
     found = []
     for name in _MEMBERS:
         members = settings.value(name)
@@ -55,10 +55,16 @@ def beyond_the_brokers(settings: Settings) -> str | None:
             found.append(f"{name}={join(members)}")
     for name in _REPLICAS:
         count = settings.value(name)
-        if isinstance(count, int) and count > brokers:
+        if isinstance(count, int) and count > replicas_max:
             found.append(f"{name}={count}")
     if not found:
         return None
+    if settings.process_count > 1:
+        return (
+            "a partition has one replica in one process, but settings are for more:"
+            f" {' '.join(found)}; voters are not connected to, and topics with more replicas"
+            " cannot be created"
+        )
     start = (
         "there is one broker, but settings are for several"
         if brokers == 1

@@ -37,11 +37,14 @@ _CONTROL_BYTES_MIN: Final = 64 * 1024
 def fit(settings: Settings, memory: MemoryLimit) -> Settings:
     """Return the settings, with larger defaults replaced by shares of the memory.
 
+    Several processes have equal parts of the memory.
+
     Raises:
         SettingsError: a share is not an allowed value of its setting; this should not happen.
     """
     origin = "memory of the machine" if memory.is_machine else "memory limit of the container"
-    for name, size in _shares(settings, memory.size_bytes).items():
+    of_process = memory.size_bytes // settings.process_count
+    for name, size in _shares(settings, of_process).items():
         default = settings.value(name)
         assert isinstance(default, int)
         if name not in settings.given and (default < 0 or size < default):

@@ -51,6 +51,16 @@ def test_what_is_told_goes_by_the_number_of_brokers(
     assert told is None if start is None else told is not None and told.startswith(start)
 
 
+def test_processes_have_one_replica_of_each_partition() -> None:
+    texts = {"broker.lite.processes": "3"}
+    assert beyond_the_brokers(load_settings(None, {}, texts)) is None
+    texts["default.replication.factor"] = "2"
+    told = beyond_the_brokers(load_settings(None, {}, texts))
+    assert told is not None
+    assert told.startswith("a partition has one replica in one process, but settings are for more")
+    assert "default.replication.factor=2" in told
+
+
 def numbers(settings: Settings) -> list[int]:
     return [
         settings.default_replication_factor,

@@ -1,0 +1,147 @@
+"""One of the other processes, as the first process sees it."""
+
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.log.files.checkpoints import parse_uuid
+from broker_lite.server.listener import ListenerAddress
+from broker_lite.server.processes.calls import Call
+from broker_lite.server.processes.channel import Channel, ChannelClosed, Kind
+from broker_lite.server.processes.feed import Feed
+from broker_lite.server.processes.plan import Hello, Plan
+from broker_lite.server.processes.serving import Serving
+from broker_lite.server.processes.spawning import Spawned, describe_end, spawn
+
+Changed = Callable[[], None]
+
+_END_TIMEOUT_S: Final = 1.0
+_STOP_TIMEOUT_S: Final = 60.0
+
+
+class Child:
+    """A process with one broker; used by the event loop.
+
+    Attributes:
+        node_id: of its broker.
+        addresses: where its broker listens; from its first start on with the ports that it took.
+        address: HOST:PORT of the first listener, once it is known.
+        channel: to the process; None while there is none.
+        is_ready: whether its broker serves clients.
+        refusal: why it cannot start, as it has told; empty if it has not.
+    """
+
+    def __init__(self, node_id: int, addresses: Sequence[ListenerAddress]) -> None:
+        """Start nothing yet."""
+        self.node_id = node_id
+        self.addresses = addresses
+        self.address = ""
+        self.channel: Channel | None = None
+        self.is_ready = False
+        self.refusal = ""
+        self.is_stopping = False
+        self._started: tuple[Spawned, socket.socket] | None = None
+        self._was_there = False
+
+    def begin(self) -> None:
+        """Begin a life of the cluster, which does not know the broker yet."""
+        self.is_stopping = self._was_there = False
+
+    def close(self) -> None:
+        """End a process that was started and never run."""
+        if self._started is not None:
+            (spawned, sock), self._started = self._started, None
+            sock.close()
+            spawned.wait(_END_TIMEOUT_S)
+
+    def start(self) -> None:
+        """Start the process; it waits until run() tells it what to do.
+
+        Raises:
+            OSError: the machine has no room for it.
+        """
+        self._started = spawn(self.node_id)
+
+    async def run(
+        self, plan: Plan, cluster: Cluster, feed: Feed, serving: Serving, changed: Changed
+    ) -> str:
+        """Run the process until its end, and return how it has ended.
+
+        Args:
+            plan: what it is told.
+            cluster: gets its broker while it is there.
+            feed: of the metadata.
+            serving: answers its requests.
+            changed: called when the broker is ready.
+
+        Raises:
+            OSError: the machine has no room for it.
+        """
+        if self._started is None:
+            self._started = await to_thread.run_sync(spawn, self.node_id)
+        (spawned, sock), self._started = self._started, None
+        self.refusal = ""
+        answer = partial(self._answer, cluster, serving, changed)
+        self.channel = channel = await Channel.open(sock, answer, self._take)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._listen, channel, group)
+                with suppress(ChannelClosed):
+                    channel.tell(Kind.START, plan.encode())
+                    await feed.catch_up(channel)
+        finally:
+            feed.forget(channel)
+            channel.close()
+            self.channel, self.is_ready = None, False
+            timeout_s = _STOP_TIMEOUT_S if self.is_stopping else _END_TIMEOUT_S
+            with anyio.CancelScope(shield=True):
+                code = await to_thread.run_sync(spawned.wait, timeout_s)
+        return describe_end(code)
+
+    @staticmethod
+    async def _listen(channel: Channel, group: TaskGroup) -> None:
+        await channel.run()
+        group.cancel_scope.cancel()
+
+    async def _answer(
+        self, cluster: Cluster, serving: Serving, changed: Changed, payload: bytes
+    ) -> bytes:
+        call, rest = payload[0], memoryview(payload)[1:]
+        if call == Call.FORWARD:
+            return await serving.forwarded(self.node_id, rest)
+        if call == Call.ASK:
+            return await serving.asked(cluster.node_id, rest)
+        self._greet(cluster, Hello.decode(bytes(rest)))
+        changed()
+        return b""
+
+    def _greet(self, cluster: Cluster, hello: Hello) -> None:
+        """Let the broker of a process that is ready into the cluster."""
+        self.addresses, self.address = hello.addresses, hello.address
+        if self._was_there:
+            was_killed = not hello.was_clean
+            cluster.membership.prepare_return(self.node_id, was_killed=was_killed)
+        self._was_there = True
+        cluster.register(self.node_id, hello.endpoints, parse_uuid(hello.directory_id))
+        self.is_ready = True
+
+    async def _take(self, kind: Kind, payload: bytes) -> None:
+        if kind is Kind.REFUSED:
+            self.refusal = payload.decode()
+            if self.channel is not None:
+                self.channel.close()
+
+    def stop(self) -> None:
+        """Let the process stop, as SIGTERM would."""
+        self.is_stopping = True
+        if self.channel is not None:
+            self.channel.tell(Kind.STOP)
+        elif self._started is not None:  # it ends when its socket closes
+            self._started[1].close()

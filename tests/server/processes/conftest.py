@@ -1,0 +1,63 @@
+"""A cluster of processes, as its users start it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+import pytest
+
+from broker_lite.testing import Broker
+from tests.support.handler_broker import LISTENER, OpenBroker, handler_broker
+
+PROCESSES = 3
+TIMEOUT_S = 30.0
+
+Found = TypeVar("Found")
+
+
+class Cluster:
+    """A broker of several processes, and what a test looks at."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Host and port of each broker, in the order of their ids."""
+        pairs = (each.rpartition(":") for each in self.broker.bootstrap.split(","))
+        return [(host, int(port)) for host, _, port in pairs]
+
+    def processes(self) -> dict[int, psutil.Process]:
+        """The further processes that run, by the ids of their brokers."""
+        found = {}
+        for process in psutil.Process(self.broker.pid).children():
+            words = process.cmdline()
+            if words and words[-1].startswith("node="):
+                found[int(words[-1].removeprefix("node="))] = process
+        return found
+
+
+def wait_until(look: Callable[[], Found]) -> Found:
+    """Wait until something is there, and return it."""
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not (found := look()):
+        assert time.monotonic() < deadline_s, "it did not come"
+        time.sleep(0.02)
+    return found
+
+
+@pytest.fixture
+def started() -> Iterator[Cluster]:
+    """A fresh cluster."""
+    with Broker({"broker.lite.processes": str(PROCESSES)}) as broker:
+        yield Cluster(broker)
+
+
+@pytest.fixture
+def open_broker(tmp_path: Path) -> Iterator[OpenBroker]:
+    """Opens a broker without a socket, whose context a test may use."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(handler_broker(tmp_path / "data", {}, LISTENER))
