@@ -89,15 +89,6 @@ def test_franz_go_does_all_that_it_does_elsewhere(
     assert "all steps passed" in run(str(builds.go() / "conformance"), first, topic, folder=HERE)
 
 
-def test_kafkajs_does_all_that_it_does_elsewhere(
-    cluster: Broker, topic: str, builds: Builds
-) -> None:
-    require("node", "npm")
-    last = cluster.bootstrap.rpartition(",")[2]
-    printed = run("node", str(builds.node() / "main.js"), last, topic, folder=HERE)
-    assert "all steps passed" in printed
-
-
 @pytest.mark.parametrize("through", range(PROCESSES))
 def test_an_administrator_may_ask_any_process(cluster: Broker, topic: str, through: int) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap.split(",")[through]})
