@@ -251,7 +251,8 @@ async def _others(
         yield ()
         return
     transactions = coordinators.transactions
-    async with site.children.running(cluster, clock, transactions, maker, nodes):
+    seams = _seams(site)
+    async with site.children.running(cluster, clock, transactions, maker, nodes, seams):
         yield await site.children.ready(site.orders.are_waiting)
 
 

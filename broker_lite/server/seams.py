@@ -24,16 +24,18 @@ class Seams:
     Attributes:
         hooks: called around the handlers of an API, by API key; see handler.context.
         gate: asked for each client that connects; None admits all.
+        changed: called when hooks have changed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first_connection_id: int = 1) -> None:
         """Begin without any."""
         self.hooks = Hooks()
         self.gate: NodeGate | None = None
-        self._connection_ids = itertools.count(1)
+        self.changed: Callable[[], object] = lambda: None
+        self._connection_ids = itertools.count(first_connection_id)
 
     def next_connection_id(self) -> int:
-        """Number a connection, from 1 on."""
+        """Number a connection."""
         return next(self._connection_ids)
 
     def admits(

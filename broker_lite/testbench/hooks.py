@@ -59,6 +59,7 @@ class BenchHooks:
         self._seams.hooks.update(hooks)
         self._seams.hooks.may_wait = faults.may_wait
         self._seams.gate = faults.gate.admits if faults.gate.faults else None
+        self._seams.changed()
 
 
 def _single(around: Around) -> Hook:

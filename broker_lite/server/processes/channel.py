@@ -40,6 +40,7 @@ class Kind(IntEnum):
     STOP = 8
     STEP = 9
     REFUSED = 10
+    HOOKS = 11
 
 
 class ChannelClosed(Exception):

@@ -118,6 +118,9 @@ class Child:
             return await serving.forwarded(self.node_id, rest)
         if call == Call.ASK:
             return await serving.asked(cluster.node_id, rest)
+        if call == Call.HOOKED:
+            assert self.channel is not None
+            return await serving.hooked(self.node_id, self.channel, rest)
         self._greet(cluster, Hello.decode(bytes(rest)))
         changed()
         return b""

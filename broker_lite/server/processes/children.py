@@ -6,6 +6,8 @@ again and again.
 """
 
 import asyncio
+import itertools
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -31,6 +33,7 @@ from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Plan, encode_nodes
 from broker_lite.server.processes.serving import Serving
 from broker_lite.server.processes.spawning import CLEAN_END
+from broker_lite.server.seams import Seams
 from broker_lite.settings import Settings
 from broker_lite.settings.per_node import settings_of_process
 
@@ -42,6 +45,9 @@ _PAUSES_S: Final[Sequence[float]] = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _SOUND_S: Final = 10.0
 _POLL_S: Final = 0.05
 _SIGNAL_S: Final = 0.2
+# Ids of connections say by which start of which process they were accepted.
+_CONNECTIONS_A_START: Final = 1_000_000_000
+_NS_PER_MS: Final = 1_000_000
 
 
 class Children:
@@ -71,6 +77,7 @@ class Children:
         self._stopping = anyio.Event()
         self._has_begun = False
         self._changed = anyio.Event()
+        self._starts = itertools.count(1)
 
     def start(self) -> None:
         """Start all processes; they load the program while the first process goes on.
@@ -92,6 +99,7 @@ class Children:
         transactions: Transactions,
         maker: NodeMaker,
         nodes: Nodes,
+        seams: Seams,
     ) -> AsyncIterator[None]:
         """Let the processes take part in one life of the cluster; at the end they stop.
 
@@ -101,7 +109,11 @@ class Children:
             transactions: have partitions in other processes.
             maker: of the contexts of requests.
             nodes: of this process, whose listeners are open.
+            seams: of this process.
         """
+        self._seams, seams.changed = seams, self._tell_hooks
+        self._clock = clock
+        clock.watch(self._tell_time)
         self._stopping, self._has_begun = anyio.Event(), False
         for child in self._children:
             child.begin()
@@ -185,7 +197,8 @@ class Children:
             cluster.cluster_id,
             child.addresses,
             self._is_durable,
-            0,
+            _ahead_ms(clock),
+            next(self._starts) * _CONNECTIONS_A_START,
         )
 
     def _changed_now(self) -> None:
@@ -197,7 +210,22 @@ class Children:
         for child in self._children:
             if child.channel is not None:
                 child.channel.tell(Kind.NODES, encode_nodes(listeners))
+        self._tell_hooks()
         self._changed.set()
+
+    def _tell_hooks(self) -> None:
+        """Tell all brokers around which handlers the test bench has hooks."""
+        hooks = self._seams.hooks
+        self._tell(Kind.HOOKS, [list(hooks), hooks.may_wait])
+
+    def _tell_time(self) -> None:
+        """Let all clocks be as far ahead as this one."""
+        self._tell(Kind.STEP, _ahead_ms(self._clock))
+
+    def _tell(self, kind: Kind, what: object) -> None:
+        for child in self._children:
+            if child.channel is not None:
+                child.channel.tell(kind, json.dumps(what).encode())
 
     async def ready(self, is_stopping: Callable[[], bool]) -> Sequence[str] | None:
         """Wait until all brokers serve clients.
@@ -232,3 +260,12 @@ class Children:
                 infos = [each.info for each in child.addresses]
                 return next((info for info in infos if info.name == name), None)
         return self._nodes.listener(node_id, name)
+
+
+def _ahead_ms(clock: Clock) -> int:
+    """Return how far a clock is ahead of the machine's."""
+    while True:
+        before_ms = time.monotonic_ns() // _NS_PER_MS
+        ahead_ms = clock.unfrozen_ms() - before_ms
+        if time.monotonic_ns() // _NS_PER_MS == before_ms:
+            return ahead_ms

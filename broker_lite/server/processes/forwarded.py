@@ -15,9 +15,11 @@ from broker_lite.handler.context import (
     ListenerInfo,
     MutedAnswer,
     Parts,
+    WireAnswer,
 )
 from broker_lite.protocol.framing import Request
 from broker_lite.security.principal import Principal, TokenPrincipal
+from broker_lite.server.processes.wire_answers import decode_wire, encode_wire
 
 _SIZE: Final = struct.Struct(">I")
 _OUTCOME: Final = struct.Struct(">Bq")
@@ -86,6 +88,7 @@ class Outcome(IntEnum):
     ANSWER = 0
     NO_ANSWER = 1
     CLOSE = 2
+    WIRE = 3
 
 
 def encode_outcome(parts: Parts | None, now_ms: int) -> bytes:
@@ -106,6 +109,13 @@ def encode_closing(reason: CloseConnection) -> bytes:
     return _OUTCOME.pack(Outcome.CLOSE, 0) + str(reason).encode()
 
 
+async def encode_any(parts: Parts | None, now_ms: int) -> bytes:
+    """Do what encode_outcome() does, also for an answer that leaves in its own way."""
+    if isinstance(parts, WireAnswer):
+        return _OUTCOME.pack(Outcome.WIRE, 0) + await encode_wire(parts)
+    return encode_outcome(parts, now_ms)
+
+
 def decode_outcome(payload: bytes, now_ms: int) -> Parts | None:
     """Return the answer to a request.
 
@@ -114,6 +124,8 @@ def decode_outcome(payload: bytes, now_ms: int) -> Parts | None:
     """
     code, muted_ms = _OUTCOME.unpack_from(payload)
     rest = payload[_OUTCOME.size :]
+    if code == Outcome.WIRE:
+        return decode_wire(rest)
     if code == Outcome.CLOSE:
         raise CloseConnection(rest.decode())
     parts: Parts | None = None if code == Outcome.NO_ANSWER else [rest]

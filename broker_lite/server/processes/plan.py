@@ -21,6 +21,7 @@ class Plan(NamedTuple):
         addresses: where it listens; a port of 0 takes a free one.
         is_durable: whether everything is made durable at the end.
         clock_ms: how far the clock is ahead of the machine's.
+        first_connection_id: of its connections.
     """
 
     settings: Settings
@@ -29,6 +30,7 @@ class Plan(NamedTuple):
     addresses: Sequence[ListenerAddress]
     is_durable: bool
     clock_ms: int
+    first_connection_id: int
 
     def encode(self) -> bytes:
         """Return the plan as bytes."""

@@ -1,18 +1,27 @@
 """Answers what the other processes ask the first one: requests of their clients, and their own."""
 
+from collections.abc import Awaitable
 from typing import Final
 
 from broker_lite.errors import BrokerError
-from broker_lite.handler.context import CloseConnection, HandlerContext
+from broker_lite.handler.context import (
+    CloseConnection,
+    Handler,
+    HandlerContext,
+    Parts,
+    Request,
+)
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.table import APIS
 from broker_lite.protocol.framing import ProtocolError, decode_header
 from broker_lite.server.node_maker import NodeMaker
+from broker_lite.server.processes.channel import Channel
 from broker_lite.server.processes.forwarded import (
     decode_forwarded,
+    encode_any,
     encode_closing,
-    encode_outcome,
 )
+from broker_lite.server.processes.hooking import handler_elsewhere, split_token
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
 _LOCAL: Final = "127.0.0.1", 0
@@ -28,6 +37,26 @@ class Serving:
 
     async def forwarded(self, node_id: int, payload: memoryview) -> bytes:
         """Answer a request that a client has sent to another broker."""
+        context, frame = self._client_context(node_id, payload)
+        return await self._answer(context, frame, dispatch)
+
+    async def hooked(self, node_id: int, channel: Channel, payload: memoryview) -> bytes:
+        """Run the hook of a request whose handler is in the process at the channel's other end."""
+        token, rest = split_token(payload)
+        context, frame = self._client_context(node_id, rest)
+        handle = handler_elsewhere(channel, token)
+
+        def answer(context: HandlerContext, request: Request) -> Awaitable[Parts | None]:
+            hook = context.hooks.get(request.api_key)
+            if hook is None:  # it has gone meanwhile
+                return handle(context, request)
+            return hook(context, request, handle)
+
+        return await self._answer(context, frame, answer)
+
+    def _client_context(
+        self, node_id: int, payload: memoryview
+    ) -> tuple[HandlerContext, memoryview]:
         client, frame = decode_forwarded(payload)
         context = self._maker.context_of(
             node_id,
@@ -37,7 +66,7 @@ class Serving:
             connection_id=client.connection_id,
         )
         context.principal, context.software = client.principal, client.software
-        return await self._answer(context, frame)
+        return context, frame
 
     async def asked(self, node_id: int, payload: memoryview) -> bytes:
         """Answer a request that another broker of the cluster sends to this one.
@@ -50,14 +79,15 @@ class Serving:
             node_id, listener=None, local_address=_LOCAL, client_address=_LOCAL, connection_id=0
         )
         context.quotas = None
-        return await self._answer(context, memoryview(bytearray(payload)))
+        return await self._answer(context, memoryview(bytearray(payload)), dispatch)
 
-    async def _answer(self, context: HandlerContext, frame: memoryview) -> bytes:
+    @staticmethod
+    async def _answer(context: HandlerContext, frame: memoryview, answer: Handler) -> bytes:
         try:
             request = decode_header(frame, _FLEXIBLE_FROM)
-            parts = await dispatch(context, request)
+            parts = await answer(context, request)
         except CloseConnection as reason:
             return encode_closing(reason)
         except (ProtocolError, DecodeError, EncodeError, BrokerError) as reason:
             return encode_closing(CloseConnection(str(reason)))
-        return encode_outcome(parts, context.clock.monotonic_ms())
+        return await encode_any(parts, context.clock.monotonic_ms())

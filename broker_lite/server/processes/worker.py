@@ -7,6 +7,7 @@ a terminal it reaches the first process, too, which stops all.
 """
 
 import gc
+import json
 import logging
 import select
 import signal
@@ -43,6 +44,7 @@ from broker_lite.server.processes.between_brokers import CoordinatorElsewhere
 from broker_lite.server.processes.calls import Call
 from broker_lite.server.processes.channel import Channel, ChannelClosed, Kind
 from broker_lite.server.processes.forwarding import Forwarding
+from broker_lite.server.processes.hooking import HooksElsewhere
 from broker_lite.server.processes.plan import Hello, Plan, decode_nodes
 from broker_lite.server.processes.serving import Serving
 from broker_lite.server.run import stop_signals
@@ -80,6 +82,8 @@ class Worker:
         self._plan: Plan | None = None
         self._follower: Follower | None = None
         self._serving: Serving | None = None
+        self._hooks: HooksElsewhere | None = None
+        self._ahead_ms = 0
         self._refusal: SettingsError | None = None
         self._begun = anyio.Event()
         self._closed = anyio.Event()
@@ -119,6 +123,7 @@ class Worker:
         if kind is Kind.START:
             self._plan = Plan.decode(payload)
             settings = self._plan.settings
+            self._step_to(self._plan.clock_ms)
             self._set_up_log(settings.broker_lite_log_level, settings.broker_lite_log_format)
             threads = settings.broker_lite_decompression_threads
             current_default_thread_limiter().total_tokens = threads
@@ -134,16 +139,29 @@ class Worker:
             self._begun.set()
         elif kind is Kind.NODES:
             self._listeners = decode_nodes(payload)
+        elif kind is Kind.HOOKS and self._hooks is not None:
+            keys, may_wait = json.loads(payload)
+            self._hooks.set(keys, may_wait=may_wait)
+        elif kind is Kind.STEP:
+            self._step_to(json.loads(payload))
         elif kind is Kind.STOP:
             self._orders.stop()
             self._begun.set()
 
     async def _answer(self, payload: bytes) -> bytes:
         """Answer what the first process asks."""
+        if payload[0] == Call.SERVE:
+            assert self._hooks is not None
+            return await self._hooks.serve(memoryview(payload)[1:])
         assert payload[0] == Call.ASK
         assert self._serving is not None
         assert self._plan is not None
         return await self._serving.asked(self._plan.settings.node_id, memoryview(payload)[1:])
+
+    def _step_to(self, ahead_ms: int) -> None:
+        """Let the clock be so far ahead of the machine's; it never goes back."""
+        self._clock.step(max(0, ahead_ms - self._ahead_ms))
+        self._ahead_ms = max(ahead_ms, self._ahead_ms)
 
     def _listener(self, node_id: int, name: str) -> ListenerInfo | None:
         infos = self._listeners.get(node_id, ())
@@ -165,7 +183,9 @@ class Worker:
             coordinators.transactions.elsewhere = CoordinatorElsewhere(channel)
             cluster.membership.due_at = coordinators.alarm.due_at
             replicas = ReplicaManager(cluster, self._clock)
-            maker = NodeMaker(cluster, coordinators, self._clock, Seams())
+            seams = Seams(plan.first_connection_id)
+            self._hooks = HooksElsewhere(channel, seams.hooks, self._clock)
+            maker = NodeMaker(cluster, coordinators, self._clock, seams)
             maker.find_listener, maker.has_siblings = self._listener, True
             maker.serve = Forwarding(channel, self._clock).among
             self._serving = Serving(maker)

@@ -8,14 +8,16 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from broker_lite.errors import BrokerError, SettingsError
+from broker_lite.errors import BrokerError, NotLeaderOrFollower, SettingsError
 from broker_lite.server.nodes import WrongState
+from broker_lite.testbench.alone import ELSEWHERE
 from broker_lite.testbench.bounds import JSON_BYTES_MAX
 from broker_lite.testbench.control.resource import NOBODY, Call, Caller, OneOrMany, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 
 if TYPE_CHECKING:
-    from broker_lite.testbench.bench import Bench
+    from broker_lite.testbench.alone import ELSEWHERE
+from broker_lite.testbench.bench import Bench
 
 logger = logging.getLogger("broker_lite.control_api")
 
@@ -90,6 +92,8 @@ class Control:
             value = await resource.handle(call._replace(caller=caller))
         except ControlError as error:
             return _refusal(error)
+        except NotLeaderOrFollower:
+            return _refusal(ControlError(_CONFLICT, ELSEWHERE))
         except (WrongState, BrokerError, SettingsError) as error:
             return _refusal(ControlError(_CONFLICT, str(error) or type(error).__name__))
         except Exception:

@@ -14,7 +14,7 @@ ADDRESS = ListenerAddress(INFO, "", 9093)
 
 def test_a_plan_arrives_as_it_was() -> None:
     settings = Settings({"node.id": Given("2", "--processes"), "num.partitions": Given("3", "f")})
-    plan = Plan(settings, Path("/data/nodes/2"), "cluster", [ADDRESS], True, 5)
+    plan = Plan(settings, Path("/data/nodes/2"), "cluster", [ADDRESS], True, 5, 7)
     assert Plan.decode(plan.encode()) == plan
 
 

@@ -8,6 +8,7 @@ from broker_lite import __version__
 from broker_lite.control.cluster.kept_topics import kept
 from broker_lite.server.orders import KeepTopics, Order
 from broker_lite.server.upkeep.maintenance import check_retention
+from broker_lite.testbench.alone import check_is_alone
 from broker_lite.testbench.bounds import AdvanceMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
@@ -115,6 +116,7 @@ async def change_clock(call: Call) -> ClockView:
     change, life = call.body, call.bench.life
     assert isinstance(change, ClockChange)
     if change.freeze:
+        check_is_alone(life, "freeze the clock")
         life.clock.freeze()
     if change.advance_ms:
         life.clock.step(change.advance_ms)

@@ -8,6 +8,7 @@ from broker_lite.control.cluster.electing import preferred_elections
 from broker_lite.server.life import Life
 from broker_lite.server.nodes import NodeState
 from broker_lite.server.upkeep.leaders import elect
+from broker_lite.testbench.alone import check_is_alone
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 
@@ -63,6 +64,7 @@ async def change_broker(call: Call) -> BrokerView:
     """Let a broker crash, stop, hang or come back; returns when clients see it."""
     change, life, node_id = call.body, call.bench.life, call.number("broker")
     assert isinstance(change, BrokerChange)
+    check_is_alone(life, "change the state of a broker")
     if change.metadata is not None:
         life.nodes.check_is_up(node_id)
         freeze = life.cluster.freeze_metadata
@@ -87,6 +89,7 @@ async def change_broker(call: Call) -> BrokerView:
 async def roll(call: Call) -> Done:
     """Restart the brokers that are up, one after the other, each by a controlled shutdown."""
     life = call.bench.life
+    check_is_alone(life, "restart the brokers")
     async with life.nodes.rolling:
         for node_id in life.nodes.states:
             if life.nodes.states[node_id] is NodeState.UP:

@@ -15,6 +15,7 @@ from broker_lite.log.directory.snapshots import (
 )
 from broker_lite.server.life import Life
 from broker_lite.server.orders import Restore
+from broker_lite.testbench.alone import check_is_alone
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.snapshots import save
@@ -55,6 +56,7 @@ async def save_snapshot(call: Call) -> SnapshotView:
     if _NAME.fullmatch(name) is None or name.endswith(".unfinished"):
         text = f"{name!r} is no name of a snapshot: up to 100 letters, digits, '.', '_' and '-'"
         raise ControlError(_BAD_REQUEST, text)
+    check_is_alone(life, "save a snapshot")
     there = {path.name for path in _all(life)}
     if name not in there and len(there) >= _SNAPSHOTS_MAX:
         raise ControlError(_CONFLICT, f"there are {_SNAPSHOTS_MAX} snapshots already")

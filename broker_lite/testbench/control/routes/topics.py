@@ -6,12 +6,13 @@ import msgspec
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import KafkaStorageError, NotLeaderOrFollower
 from broker_lite.handler.large import in_slices
 from broker_lite.handler.topics.create_topics import make_logs
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
+from broker_lite.testbench.alone import ELSEWHERE
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.errors import ControlError
@@ -189,7 +190,7 @@ async def wait_for_topic(call: Call) -> TopicView:
         for index in asked:
             try:
                 log = life.cluster.log(name, index)
-            except KafkaStorageError:
+            except (KafkaStorageError, NotLeaderOrFollower):
                 return False
             seen = seen_offsets(log)
             if seen.high_watermark < wanted.end_offset:
@@ -240,7 +241,7 @@ def _offsets_of(life: Life, topic: Topic, index: int) -> PartitionOffsets:
     leader = topic.partitions[index].leader
     try:
         log = life.cluster.log(topic.name, index)
-    except KafkaStorageError as error:
+    except (KafkaStorageError, NotLeaderOrFollower) as error:
         return PartitionOffsets(
             partition=index,
             leader=leader,
@@ -249,7 +250,7 @@ def _offsets_of(life: Life, topic: Topic, index: int) -> PartitionOffsets:
             high_watermark=-1,
             last_stable_offset=-1,
             size_bytes=-1,
-            error=str(error),
+            error=ELSEWHERE if isinstance(error, NotLeaderOrFollower) else str(error),
         )
     seen = seen_offsets(log)
     return PartitionOffsets(
