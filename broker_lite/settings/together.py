@@ -66,6 +66,11 @@ def _check_brokers(values: Mapping[str, Value]) -> None:
             "broker.lite.processes: with several processes each has one broker; leave out "
             "broker.lite.brokers, or broker.lite.processes"
         )
+    if processes != "1" and values["broker.lite.seed.file"]:
+        raise InvalidValue(
+            "broker.lite.seed.file: the records of a file are written in one process; leave out "
+            "broker.lite.processes, or write them with a client"
+        )
     if processes != AUTO:
         brokers *= int(str(processes))
     count = str(values["emulate"]).count(",") + 1

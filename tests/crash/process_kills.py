@@ -153,7 +153,7 @@ def further_processes(broker: Broker) -> list[psutil.Process]:
     return [
         process
         for process in psutil.Process(broker.pid).children()
-        if process.cmdline()[-1:] and process.cmdline()[-1].startswith("node=")
+        if process.name().startswith("broker-lite ")
     ]
 
 

@@ -71,6 +71,13 @@ def test_each_of_several_processes_has_one_broker() -> None:
     assert (settings.process_count, settings.broker_count) == (2, 2)
 
 
+@pytest.mark.parametrize("processes", ["2", "auto"])
+def test_a_seed_is_for_one_process(processes: str) -> None:
+    texts = {"broker.lite.seed.file": "records.jsonl", "broker.lite.processes": processes}
+    with pytest.raises(InvalidValue, match=r"^broker\.lite\.seed\.file: the records of a file"):
+        Settings({name: Given(text, "test") for name, text in texts.items()})
+
+
 def test_who_asks_for_an_unknown_authorizer_is_not_left_open() -> None:
     name = "kafka.security.authorizer.AclAuthorizer"  # of Kafka 3
     told = f"^authorizer.class.name: there is no class {name}; write org.apache.kafka.metadata"

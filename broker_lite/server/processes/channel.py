@@ -22,6 +22,13 @@ logger = logging.getLogger("broker_lite.server")
 UNSENT_BYTES_MAX: Final = 64 * 1024 * 1024
 """A process that leaves so much unread hangs, and its channel is closed."""
 
+ANSWERS_BYTES_MAX: Final = 64 * 1024 * 1024
+"""So much may wait in large answers until the other process has read what was sent before; one more
+large answer is not given, unless it is alone."""
+LARGE_BYTES: Final = 64 * 1024
+"""What is larger waits until the other process has read nearly all that was sent before."""
+
+_UNREAD_BYTES: Final = 1024 * 1024
 _HEAD: Final = struct.Struct(">IBQ")
 _NO_NUMBER: Final = 0
 
@@ -77,6 +84,9 @@ class Channel:
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
         self._answering: dict[int, anyio.CancelScope] = {}
         self._is_closed = False
+        self._waiting_bytes = 0
+        self._turn = anyio.Lock()
+        writer.transport.set_write_buffer_limits(high=_UNREAD_BYTES)
 
     @classmethod
     async def open(cls, sock: socket.socket, answer: Answer, take: Take) -> Self:
@@ -131,8 +141,30 @@ class Channel:
                 logger.exception("call of another process failed")
                 kind, answer = Kind.FAILURE, repr(bug).encode()
         del self._answering[number]
-        if not scope.cancelled_caught and not self._is_closed:
+        if scope.cancelled_caught:
+            return
+        if len(answer) > LARGE_BYTES:
+            if self._waiting_bytes and self._waiting_bytes + len(answer) > ANSWERS_BYTES_MAX:
+                kind, answer = Kind.FAILURE, b"too many large answers wait"
+            else:
+                await self._send_large(kind, number, answer)
+                return
+        if not self._is_closed:
             self._send(kind, number, answer)
+
+    async def _send_large(self, kind: Kind, number: int, *parts: bytes) -> None:
+        """Send when nearly all is read that was sent before; one after the other."""
+        size_bytes = sum(map(len, parts))
+        self._waiting_bytes += size_bytes
+        try:
+            async with self._turn:
+                await self.drain()
+                if not self._is_closed:
+                    self._write(kind, number, *parts)
+        except ChannelClosed:
+            pass  # who waits for it is told by close()
+        finally:
+            self._waiting_bytes -= size_bytes
 
     async def call(self, *parts: bytes) -> bytes:
         """Ask the other process, and return its answer; a cancellation is told to it.
@@ -143,9 +175,14 @@ class Channel:
         """
         number = next(self._numbers)
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._send(Kind.CALL, number, *parts)
+        if self._is_closed:
+            raise ChannelClosed
         self._waiting[number] = future
         try:
+            if sum(map(len, parts)) > LARGE_BYTES:
+                await self._send_large(Kind.CALL, number, *parts)
+            else:
+                self._send(Kind.CALL, number, *parts)
             return await future
         except asyncio.CancelledError:
             if not self._is_closed:
@@ -173,11 +210,14 @@ class Channel:
     def _send(self, kind: Kind, number: int, *parts: bytes) -> None:
         if self._is_closed:
             raise ChannelClosed
-        size = sum(map(len, parts))
-        self._writer.write(b"".join((_HEAD.pack(size, kind, number), *parts)))
+        self._write(kind, number, *parts)
         if self._writer.transport.get_write_buffer_size() > UNSENT_BYTES_MAX:
             logger.error("another process does not read, its channel is closed")
             self.close()
+
+    def _write(self, kind: Kind, number: int, *parts: bytes) -> None:
+        size = sum(map(len, parts))
+        self._writer.write(b"".join((_HEAD.pack(size, kind, number), *parts)))
 
     async def finish(self) -> None:
         """Close the socket when everything is sent, or the other end is closed."""

@@ -1,6 +1,7 @@
 """One of the other processes, as the first process sees it."""
 
-import socket
+import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,7 +19,8 @@ from broker_lite.server.processes.channel import Channel, ChannelClosed, Kind
 from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Hello, Plan
 from broker_lite.server.processes.serving import Serving
-from broker_lite.server.processes.spawning import Spawned, describe_end, spawn
+from broker_lite.server.processes.spawning import describe_end
+from broker_lite.server.processes.waiting import Started
 
 Changed = Callable[[], None]
 
@@ -35,6 +37,7 @@ class Child:
         address: HOST:PORT of the first listener, once it is known.
         channel: to the process; None while there is none.
         is_ready: whether its broker serves clients.
+        ready_s: when it began to serve clients; later than ever if it has not.
         refusal: why it cannot start, as it has told; empty if it has not.
     """
 
@@ -47,47 +50,34 @@ class Child:
         self.is_ready = False
         self.refusal = ""
         self.is_stopping = False
-        self._started: tuple[Spawned, socket.socket] | None = None
+        self.ready_s = 0.0
         self._was_there = False
 
     def begin(self) -> None:
         """Begin a life of the cluster, which does not know the broker yet."""
         self.is_stopping = self._was_there = False
 
-    def close(self) -> None:
-        """End a process that was started and never run."""
-        if self._started is not None:
-            (spawned, sock), self._started = self._started, None
-            sock.close()
-            spawned.wait(_END_TIMEOUT_S)
-
-    def start(self) -> None:
-        """Start the process; it waits until run() tells it what to do.
-
-        Raises:
-            OSError: the machine has no room for it.
-        """
-        self._started = spawn(self.node_id)
-
     async def run(
-        self, plan: Plan, cluster: Cluster, feed: Feed, serving: Serving, changed: Changed
+        self,
+        started: Started,
+        plan: Plan,
+        cluster: Cluster,
+        feed: Feed,
+        serving: Serving,
+        changed: Changed,
     ) -> str:
-        """Run the process until its end, and return how it has ended.
+        """Run a process until its end, and return how it has ended.
 
         Args:
+            started: the process, which waits.
             plan: what it is told.
             cluster: gets its broker while it is there.
             feed: of the metadata.
             serving: answers its requests.
             changed: called when the broker is ready.
-
-        Raises:
-            OSError: the machine has no room for it.
         """
-        if self._started is None:
-            self._started = await to_thread.run_sync(spawn, self.node_id)
-        (spawned, sock), self._started = self._started, None
-        self.refusal = ""
+        spawned, sock = started
+        self.refusal, self.ready_s = "", math.inf
         answer = partial(self._answer, cluster, serving, changed)
         self.channel = channel = await Channel.open(sock, answer, self._take)
         try:
@@ -95,6 +85,8 @@ class Child:
                 group.start_soon(self._listen, channel, group)
                 with suppress(ChannelClosed):
                     channel.tell(Kind.START, plan.encode())
+                    if self.is_stopping:
+                        channel.tell(Kind.STOP)
                     await feed.catch_up(channel)
         finally:
             feed.forget(channel)
@@ -133,7 +125,7 @@ class Child:
             cluster.membership.prepare_return(self.node_id, was_killed=was_killed)
         self._was_there = True
         cluster.register(self.node_id, hello.endpoints, parse_uuid(hello.directory_id))
-        self.is_ready = True
+        self.is_ready, self.ready_s = True, time.monotonic()
 
     async def _take(self, kind: Kind, payload: bytes) -> None:
         if kind is Kind.REFUSED:
@@ -146,5 +138,3 @@ class Child:
         self.is_stopping = True
         if self.channel is not None:
             self.channel.tell(Kind.STOP)
-        elif self._started is not None:  # it ends when its socket closes
-            self._started[1].close()

@@ -33,6 +33,7 @@ from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Plan, encode_nodes
 from broker_lite.server.processes.serving import Serving
 from broker_lite.server.processes.spawning import CLEAN_END
+from broker_lite.server.processes.waiting import Waiting
 from broker_lite.server.seams import Seams
 from broker_lite.settings import Settings
 from broker_lite.settings.per_node import settings_of_process
@@ -41,8 +42,8 @@ logger = logging.getLogger("broker_lite.server")
 
 # Before a process is started again: at once, and later if it ends again and again.
 _PAUSES_S: Final[Sequence[float]] = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-# A process that has run for so long begins with the first pause again.
-_SOUND_S: Final = 10.0
+# A process that has served clients for so long begins with the first pause again.
+_SOUND_S: Final = 1.0
 _POLL_S: Final = 0.05
 _SIGNAL_S: Final = 0.2
 # Ids of connections say by which start of which process they were accepted.
@@ -78,6 +79,7 @@ class Children:
         self._has_begun = False
         self._changed = anyio.Event()
         self._starts = itertools.count(1)
+        self._waiting = Waiting()
 
     def start(self) -> None:
         """Start all processes; they load the program while the first process goes on.
@@ -86,10 +88,9 @@ class Children:
             SettingsError: the machine has no room for one.
         """
         try:
-            for child in self._children:
-                child.start()
+            self._waiting.start(len(self._children))
         except OSError as error:
-            raise SettingsError(f"process of broker {child.node_id}: {error.strerror}") from error
+            raise SettingsError(f"a process cannot be started: {error.strerror}") from error
 
     @asynccontextmanager
     async def running(
@@ -130,6 +131,7 @@ class Children:
         finally:
             self.stop()
             with anyio.CancelScope(shield=True):
+                await self._waiting.stop()
                 await asyncio.gather(*runs, return_exceptions=True)
 
     def stop(self) -> None:
@@ -140,8 +142,7 @@ class Children:
 
     def close(self) -> None:
         """End processes that take part in no life."""
-        for child in self._children:
-            child.close()
+        self._waiting.close()
 
     async def _keep(
         self, child: Child, cluster: Cluster, clock: Clock, feed: Feed, serving: Serving
@@ -149,10 +150,10 @@ class Children:
         """Run a process, again and again, until all are to stop."""
         pauses = _PAUSES_S
         while not self._ends():
-            began_s = time.monotonic()
             try:
+                started = await self._waiting.take()
                 plan = self._plan(child, cluster, clock)
-                how = await child.run(plan, cluster, feed, serving, self._changed_now)
+                how = await child.run(started, plan, cluster, feed, serving, self._changed_now)
             except OSError as error:
                 how = str(error.strerror)
             if how == CLEAN_END:  # on a signal that may be on its way to this process, too
@@ -165,7 +166,7 @@ class Children:
                 self._changed.set()
                 return
             self._fence(child, cluster)
-            if time.monotonic() - began_s >= _SOUND_S:
+            if time.monotonic() - child.ready_s >= _SOUND_S:
                 pauses = _PAUSES_S
             pause_s, pauses = pauses[0], pauses[1:] or pauses
             self._tell_of_end(child, how, pause_s)
@@ -211,6 +212,8 @@ class Children:
             if child.channel is not None:
                 child.channel.tell(Kind.NODES, encode_nodes(listeners))
         self._tell_hooks()
+        if self._has_begun:
+            self._waiting.prepare()
         self._changed.set()
 
     def _tell_hooks(self) -> None:
@@ -248,6 +251,7 @@ class Children:
             with anyio.move_on_after(_POLL_S):
                 await self._changed.wait()
         self._has_begun = True
+        self._waiting.prepare()
         return [child.address for child in self._children]
 
     def _channel(self, node_id: int) -> Channel | None:

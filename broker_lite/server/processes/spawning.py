@@ -25,6 +25,11 @@ class Spawned:
         """Its number in the system."""
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
     def wait(self, timeout_s: float) -> int:
         """Wait for the end, and return the exit code; a process that does not end is killed."""
         try:
@@ -34,11 +39,11 @@ class Spawned:
             return self._process.wait()
 
 
-def spawn(node_id: int) -> tuple[Spawned, socket.socket]:
-    """Start the process of a broker, and return it with the socket to it.
+def spawn() -> tuple[Spawned, socket.socket]:
+    """Start a process, and return it with the socket to it.
 
     It is no fork, because this process has an event loop and threads. It finds the package where
-    this process has found it. The node id is for people who look at the list of processes.
+    this process has found it.
 
     Raises:
         OSError: the machine has no room for it.
@@ -47,7 +52,7 @@ def spawn(node_id: int) -> tuple[Spawned, socket.socket]:
     path = os.pathsep.join(filter(None, (_PACKAGES, os.environ.get("PYTHONPATH"))))
     try:
         process = subprocess.Popen(  # noqa: S603 - it is this program
-            [sys.executable, "-m", _MODULE, str(other.fileno()), f"node={node_id}"],
+            [sys.executable, "-m", _MODULE, str(other.fileno())],
             stdin=subprocess.DEVNULL,
             pass_fds=(other.fileno(),),
             env={**os.environ, "PYTHONPATH": path},

@@ -14,9 +14,10 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -123,6 +124,7 @@ class Worker:
         if kind is Kind.START:
             self._plan = Plan.decode(payload)
             settings = self._plan.settings
+            _show_name(f"broker-lite {settings.node_id}")
             self._step_to(self._plan.clock_ms)
             self._set_up_log(settings.broker_lite_log_level, settings.broker_lite_log_format)
             threads = settings.broker_lite_decompression_threads
@@ -283,6 +285,12 @@ async def _go_on(cluster: Cluster, clock: Clock) -> None:
 def _preload() -> None:
     load_handlers()
     import_module("broker_lite.server.upkeep.compaction")
+
+
+def _show_name(name: str) -> None:
+    """Have a name in lists of processes, which is at most 15 letters long."""
+    with suppress(OSError):
+        Path("/proc/self/comm").write_text(name, "ascii")
 
 
 def _has_hung_up(sock: socket.socket) -> bool:

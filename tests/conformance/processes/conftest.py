@@ -40,5 +40,5 @@ def further_processes(cluster: Broker) -> list[psutil.Process]:
     return [
         process
         for process in psutil.Process(cluster.pid).children()
-        if process.cmdline()[-1:] and process.cmdline()[-1].startswith("node=")
+        if process.name().startswith("broker-lite ")
     ]

@@ -14,6 +14,8 @@ from tests.support.handler_broker import LISTENER, OpenBroker, handler_broker
 
 PROCESSES = 3
 TIMEOUT_S = 30.0
+NAME = "broker-lite "
+"""What the names of processes begin with, before the id of their broker."""
 
 Found = TypeVar("Found")
 
@@ -30,13 +32,17 @@ class Cluster:
         pairs = (each.rpartition(":") for each in self.broker.bootstrap.split(","))
         return [(host, int(port)) for host, _, port in pairs]
 
+    def children(self) -> list[psutil.Process]:
+        """All processes of the broker but the first one."""
+        return psutil.Process(self.broker.pid).children()
+
     def processes(self) -> dict[int, psutil.Process]:
         """The further processes that run, by the ids of their brokers."""
         found = {}
-        for process in psutil.Process(self.broker.pid).children():
-            words = process.cmdline()
-            if words and words[-1].startswith("node="):
-                found[int(words[-1].removeprefix("node="))] = process
+        for process in self.children():
+            name = process.name()
+            if name.startswith(NAME):
+                found[int(name.removeprefix(NAME))] = process
         return found
 
 

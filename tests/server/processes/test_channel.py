@@ -14,6 +14,7 @@ import pytest
 
 from broker_lite.server.processes.calls import Call
 from broker_lite.server.processes.channel import (
+    ANSWERS_BYTES_MAX,
     UNSENT_BYTES_MAX,
     CallFailed,
     Channel,
@@ -191,3 +192,33 @@ def test_an_end_that_reads_nothing_is_given_up(caplog: pytest.LogCaptureFixture)
 
     run(test)
     assert "another process does not read" in caplog.text
+
+
+def test_large_answers_wait_until_there_is_room() -> None:
+    async def test() -> None:
+        one, other = socket.socketpair()
+        here, there = End(), End()
+        await here.open(one)
+        await there.open(other)
+        part = ANSWERS_BYTES_MAX // 4
+
+        async def large(_: bytes) -> bytes:
+            return bytes(part)
+
+        there.answer = large
+        async with anyio.create_task_group() as group:
+            group.start_soon(there.channel.run)
+            calls = [asyncio.create_task(here.channel.call(b"")) for _ in range(9)]
+            for _ in range(100):  # nobody reads the answers yet
+                await anyio.lowlevel.checkpoint()
+            group.start_soon(here.channel.run)
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            here.channel.close()
+            there.channel.close()
+        answered = [one for one in found if isinstance(one, bytes)]
+        refused = [one for one in found if isinstance(one, CallFailed)]
+        assert len(answered) + len(refused) == 9
+        assert 4 <= len(answered) < 9
+        assert all(len(one) == part for one in answered)
+
+    run(test)
