@@ -6,7 +6,6 @@ process stops, too. It stops as well on SIGTERM, and is started again then. SIGI
 a terminal it reaches the first process, too, which stops all.
 """
 
-import gc
 import json
 import logging
 import select
@@ -53,6 +52,7 @@ from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
 from broker_lite.server.upkeep.maintenance import maintain
 from broker_lite.server.upkeep.run_making import RunMaking
+from broker_lite.server.upkeep.survivors import Survivors
 from broker_lite.server.upkeep.timers import run_timers
 
 logger = logging.getLogger("broker_lite.server")
@@ -178,7 +178,7 @@ class Worker:
         if self._plan is None or self._follower is None:
             return  # the first process has ended before this one was told anything
         cluster, plan = self._follower.cluster, self._plan
-        is_whole = False
+        is_whole, survivors = False, Survivors()
         try:
             self._follower.begin(is_stopping)
             coordinators = Coordinators.idle(cluster, self._clock)
@@ -194,8 +194,7 @@ class Worker:
             with closing(Listeners()) as listeners:
                 nodes, endpoints = _nodes(plan, cluster, maker, replicas, listeners)
                 address = nodes.open()
-                gc.freeze()
-                gc.enable()
+                survivors.begin(is_first_life=True)
                 hello = Hello(
                     cluster.logs.directory_id,
                     cluster.logs.was_clean,
@@ -206,8 +205,8 @@ class Worker:
                 await self._serve(channel, hello, cluster, coordinators, replicas, nodes)
             is_whole = True
         finally:
-            gc.enable()
             cluster.close(sync=plan.is_durable and is_whole)
+            survivors.end()
 
     async def _serve(
         self,

@@ -19,6 +19,7 @@ from broker_lite.testing import Broker
 from broker_lite.wire import messages
 from tests.server.processes.conftest import PROCESSES, Cluster, wait_until
 from tests.support.raw_client import RawClient
+from tests.support.reference_kafka import free_port
 
 NO_LEADER = -1
 
@@ -161,12 +162,10 @@ def test_ctrl_c_reaches_all_and_is_one_stop(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path) -> None:
-    with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        port = first.getsockname()[1]
-        second.bind(("127.0.0.1", port + 1))
+    with socket.socket() as second:
+        wait_until(lambda: _binds(second, "127.0.0.1", free_port() + 1))
         second.listen()
-        first.close()
+        port = second.getsockname()[1] - 1
         ended = subprocess.run(
             serve(port, tmp_path), capture_output=True, text=True, timeout=60, check=False
         )
