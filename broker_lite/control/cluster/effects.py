@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class Effects:
-    """Lets logs and watchers go on with what has changed; used by one thread."""
+    """Lets logs and watchers go on with what has changed; used by one thread.
+
+    Attributes:
+        watchers: are told of everything.
+    """
 
     def __init__(
         self,
@@ -35,7 +39,7 @@ class Effects:
         """
         self._image = image
         self._logs = logs
-        self._watchers = watchers
+        self.watchers = watchers
         self._apply_broker_configs = apply_broker_configs
 
     def broker_configs_read(self) -> None:
@@ -46,7 +50,7 @@ class Effects:
         """Remove the logs of deleted topics; requests that wait at them are woken."""
         for topic in topics:
             self._logs.remove(topic)
-        self._watchers.topics_changed(deleted=topics)
+        self.watchers.topics_changed(deleted=topics)
 
     def configs_altered(self, resources: Collection[tuple[int, str]]) -> None:
         """Let the changed configs of resources, each given by its type and name, be in force."""
@@ -56,7 +60,7 @@ class Effects:
             names.update(self._image.topics)
         for name in names & self._image.topics.keys():
             self._logs.update_config(self._image.topics[name])
-        self._watchers.configs_changed(resources)
+        self.watchers.configs_changed(resources)
 
     def partitions_moved(self, moved: "Collection[Moved]") -> None:
         """Let logs go on with partitions that have another leader, ISR or other replicas."""
@@ -64,4 +68,4 @@ class Effects:
             current = self._image.topics_by_id.get(topic.topic_id)
             if current is not None:
                 self._logs.moved(current, index, before)
-        self._watchers.partitions_moved(moved)
+        self.watchers.partitions_moved(moved)

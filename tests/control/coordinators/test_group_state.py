@@ -136,7 +136,7 @@ def test_g91_configs_of_groups_are_read_back(node: Node) -> None:
 def test_g73_topics_that_went_while_nobody_could_be_told(node: Node) -> None:
     """A broker that is killed in the middle, or a log that could not be read then."""
     asyncio.run(node.commit())
-    node.cluster.watchers = Watchers()
+    node.cluster.effects.watchers = node.cluster.watchers = Watchers()
     node.cluster.delete_topics([node.cluster.topics["t"]])
     assert node.offsets() == {("t", 0): 7}
     node.restart()
