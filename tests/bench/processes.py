@@ -74,9 +74,9 @@ class Case:
 SYNTHETIC: Final = (("broker.lite.load.mode", "synthetic"),)
 CASES: Final = (
     Case(
-        name="produce 16 KB, gzip",
-        batch=MIDDLE,
-        requests=3_000,
+        name="produce 64 KB, gzip",
+        batch=(600, 99),
+        requests=2_500,
         configs=(("compression.type", "gzip"),),
         is_text=True,
     ),

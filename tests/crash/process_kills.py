@@ -27,7 +27,7 @@ from tests.support.command import seeded_main
 PROCESSES: Final = 4
 PARTITIONS: Final = 8
 TIMEOUT_S: Final = 60.0
-LOAD_S: Final = (0.1, 1.0)
+LOAD_S: Final = (0.1, 2.0)
 PAUSE_S: Final = 0.005
 TWO: Final = 0.2
 PLAIN: Final = "plain"
