@@ -40,10 +40,10 @@ from broker_lite.settings.per_node import settings_of_process
 
 logger = logging.getLogger("broker_lite.server")
 
-# Before a process is started again: at once, and later if it ends again and again.
+# Before a process is started again: at once, and later if it cannot serve clients.
 _PAUSES_S: Final[Sequence[float]] = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-# A process that has served clients for so long begins with the first pause again.
-_SOUND_S: Final = 1.0
+# A process that has served clients for a shorter time is not started again at once.
+_SOUND_S: Final = 0.2
 _POLL_S: Final = 0.05
 _SIGNAL_S: Final = 0.2
 # Ids of connections say by which start of which process they were accepted.
@@ -166,8 +166,9 @@ class Children:
                 self._changed.set()
                 return
             self._fence(child, cluster)
-            if time.monotonic() - child.ready_s >= _SOUND_S:
-                pauses = _PAUSES_S
+            served_s = time.monotonic() - child.ready_s
+            if served_s >= 0:
+                pauses = _PAUSES_S if served_s >= _SOUND_S else _PAUSES_S[1:]
             pause_s, pauses = pauses[0], pauses[1:] or pauses
             self._tell_of_end(child, how, pause_s)
             with anyio.move_on_after(pause_s):

@@ -18,7 +18,7 @@ Started: TypeAlias = tuple[Spawned, socket.socket]
 
 _END_TIMEOUT_S: Final = 1.0
 # A process that has just begun to serve clients comes first.
-_PREPARE_AFTER_S: Final = 1.0
+_PREPARE_AFTER_S: Final = 0.5
 
 
 class Waiting:
