@@ -199,3 +199,19 @@ def test_a_change_is_seen_by_who_has_asked_for_it(started: Cluster, through: int
             (told,) = client.call("ListOffsets", 1, replica_id=-1, topics=asked).topics
             # no partition is unknown: this broker leads it, or says that another one does
             assert {one.error_code for one in told.partitions} <= {0, 6}
+
+
+def test_one_process_imports_nothing_of_this(tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "broker_lite", "serve", "--port", "0"]
+    with (tmp_path / "imported").open("w") as sink:
+        broker = subprocess.Popen(
+            [*command, "--data-dir", str(tmp_path)], stdout=subprocess.PIPE, stderr=sink, text=True
+        )
+    assert broker.stdout is not None
+    assert "ready on" in broker.stdout.readline()
+    broker.terminate()
+    broker.communicate(timeout=30)
+    imported = (tmp_path / "imported").read_text()
+    assert "broker_lite.server.run" in imported
+    assert "broker_lite.server.processes" not in imported
+    assert "broker_lite.control.cluster.following" not in imported
