@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -324,16 +325,16 @@ def main() -> int:
     options = parser.parse_args()
     counts = [int(each) for each in options.counts.split(",")]
     print(f"{len(os.sched_getaffinity(0))} CPUs, Python {platform.python_version()}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="processes-") as name:
+    with tempfile.TemporaryDirectory(prefix="processes-") as name, ExitStack() as stack:
         if options.plan:
             plan(Path(name), counts)
             return 0
         clusters = [Cluster(Path(name), count) for count in counts]
+        for cluster in clusters:
+            stack.callback(cluster.stop)
         for case in CASES:
             if options.cases in case.name:
                 compare(clusters, case, options.scale, options.rounds)
-        for cluster in clusters:
-            cluster.stop()
     return 0
 
 
