@@ -91,6 +91,17 @@ class Comparison(NamedTuple):
     throughput: Figure
 
 
+def throughput_of(outcome: Outcome) -> float:
+    """Return the MB/s of a run.
+
+    Raises:
+        SettingsError: its file has none.
+    """
+    found = outcome.figure(_THROUGHPUT)
+    assert found is not None  # only figures of CPU may be missing
+    return found
+
+
 def compared(first: Outcome, second: Outcome) -> Comparison:
     """Compare two runs of one kind.
 

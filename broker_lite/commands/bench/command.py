@@ -15,6 +15,9 @@ KINDS: Final[Mapping[str, Subcommand]] = {
     "idle": Subcommand(
         "broker_lite.commands.bench.idle", "many connections that ask little, and many partitions"
     ),
+    "turns": Subcommand(
+        "broker_lite.commands.bench.turns", "the same load at two brokers, in turns"
+    ),
     "compare": Subcommand("broker_lite.commands.bench.compare", "compare the files of two runs"),
 }
 

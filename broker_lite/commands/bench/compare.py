@@ -14,6 +14,8 @@ from broker_lite.load.comparison import Figure, Outcome, compared
 from broker_lite.load.page.page import page
 from broker_lite.load.page.readout import Readout, readout
 
+BELOW: Final = "exit code 1 if B has less than this share of A's MB/s"
+REPORT: Final = "where a report of both runs is written"
 _SLOWER: Final = 1
 _NONE: Final = "-"
 _NAME_WIDTH: Final = 18
@@ -26,13 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("second", type=Path, metavar="B.json", help="of the run to judge")
     parser.add_argument(
         "--fail-below",
-        type=_ratio,
+        type=positive_ratio,
         metavar="RATIO",
-        help="exit code 1 if B has less than this share of A's MB/s",
+        help=BELOW,
     )
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="where a report of both runs is written"
-    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help=REPORT)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,7 +90,8 @@ def _row(name: str, *cells: str) -> str:
     return (f"{name:<{_NAME_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)).rstrip()
 
 
-def _ratio(text: str) -> float:
+def positive_ratio(text: str) -> float:
+    """Return the number of a flag, which is above 0."""
     try:
         found = float(text)
     except ValueError:
