@@ -19,8 +19,13 @@ ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage")
 TIMEOUT_MS = 20_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for the tests of one module.
+
+    While playwright's driver runs, this thread has a running event loop, so no other test can have
+    one. A module's tests follow each other, and at its end the driver ends.
+    """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         lacking("chromium")
