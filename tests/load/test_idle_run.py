@@ -54,7 +54,7 @@ def test_connections_stay_and_ask(bootstrap: str, topic: str) -> None:
     run.open()
     assert (run.connections, run.partitions) == (20, 200)
     assert connects.measured.latencies_ns.count == 20
-    run.run(0.3)
+    run.run(1.5)
     cluster.close()
     # answered or not, sent or not: each was due six times
     assert work.metadata.measured.latencies_ns.count == 20 * 6
@@ -86,7 +86,7 @@ def test_a_connection_that_ends_is_counted() -> None:
     with ScriptedServer(answer_one) as server:
         run, work, _ = run_of(OneBroker(server.bootstrap), connections=1)
         run.open()
-        run.run(0.3)
+        run.run(1.5)
     assert work.metadata.measured.requests == 1
     assert work.metadata.errors == {"connection lost": 1}
     assert run.open_at_end == 0
