@@ -54,7 +54,7 @@ def test_connections_stay_and_ask(bootstrap: str, topic: str) -> None:
     run.open()
     assert (run.connections, run.partitions) == (20, 200)
     assert connects.measured.latencies_ns.count == 20
-    run.run(1.5)
+    run.run(0.3)
     cluster.close()
     # answered or not, sent or not: each was due six times
     assert work.metadata.measured.latencies_ns.count == 20 * 6
