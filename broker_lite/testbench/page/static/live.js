@@ -7,7 +7,7 @@ import { asCurl, asPytest, asRule } from "./copies.js";
 import { Tree } from "./tree.js";
 
 const KEPT = 500;
-const PER_SECOND = 40;
+const PER_SECOND = 20;
 const DRAW_MS = 100;
 const AGAIN_MS = 1000;
 
