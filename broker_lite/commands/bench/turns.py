@@ -18,7 +18,7 @@ from broker_lite.load.comparison import Outcome, throughput_of
 
 _KINDS: Final = ("produce", "fetch", "e2e")
 _OURS: Final = ("--bootstrap", "--bootstrap-server", "--json", "--html", "--control")
-_LETTERS: Final = "ab"
+_LETTERS: Final = "AB"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     paths: tuple[list[Path], list[Path]] = ([], [])
     for number in range(1, options.rounds + 1):
         for side, address in enumerate((options.first, options.second)):
-            path = options.folder / f"{_LETTERS[side].upper()}-{number}.json"
+            path = options.folder / f"{_LETTERS[side]}-{number}.json"
             print(f"round {number} of {options.rounds}, broker {address}", flush=True)
             _run(load, address, path, _own_flags(options, side))
             paths[side].append(path)

@@ -123,9 +123,13 @@ def _complete_join(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
     """
     roster, rebalance = group.roster, group.rebalance
     rebalance.cancel_join_timer()
-    for member_id in rebalance.missing_members():
-        what = f"member {shown(member_id)} did not join again in time"
+    missing = rebalance.missing_members()
+    if missing:
+        # one note for all: there may be thousands
+        more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
+        what = f"member {shown(missing[0])}{more} did not join again in time"
         effects.note(group.group_id, rebalance.generation, what)
+    for member_id in missing:
         group.drop_member(member_id, effects)
     if not rebalance.elect_joined_leader() and roster.members:
         wait_ms = max(roster.rebalance_timeout_ms, _WAIT_AGAIN_MS_MIN)

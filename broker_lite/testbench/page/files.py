@@ -48,6 +48,7 @@ def page_file(path: str) -> PageFile | None:
     return _all_files().get(path)
 
 
+@cache
 def policy() -> str:
     """Return the content security policy: scripts and styles of the page only, no other host.
 
