@@ -100,6 +100,17 @@ def count_up_to(count_max: int) -> Callable[[str], int]:
     return count
 
 
+def add_partitions(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for the partitions of a new topic."""
+    parser.add_argument(
+        "--partitions",
+        type=count_up_to(100_000),
+        default=12,
+        metavar="N",
+        help="of the topic, if it does not exist [12]",
+    )
+
+
 def connections_of(options: argparse.Namespace, part: Part) -> int:
     """Return how many connections a process opens, at least one."""
     return max(part.size_of(options.connections), 1)

@@ -7,7 +7,12 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from broker_lite.commands.bench.flags import add_load, connections_of, count_up_to
+from broker_lite.commands.bench.flags import (
+    add_load,
+    add_partitions,
+    connections_of,
+    count_up_to,
+)
 from broker_lite.commands.bench.measuring import Measurement, common_settings, open_cluster
 from broker_lite.commands.bench.texts import percentile_line
 from broker_lite.errors import SettingsError
@@ -37,13 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         connections=1000,
         connections_help="in turns to the leaders of the partitions [1000]",
     )
-    parser.add_argument(
-        "--partitions",
-        type=count_up_to(100_000),
-        default=12,
-        metavar="N",
-        help="of the topic, if it does not exist [12]",
-    )
+    add_partitions(parser)
     parser.add_argument(
         "--ask-every",
         type=count_up_to(_MS_MAX),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from broker_lite.commands.bench.flags import Rate, count_up_to, size
+from broker_lite.commands.bench.flags import Rate, add_partitions, count_up_to, size
 from broker_lite.errors import SettingsError
 from broker_lite.load.cluster import Cluster
 from broker_lite.load.content import file_values, make_batches, random_values
@@ -28,13 +28,7 @@ _FILE: Final = "file:"
 
 def add_batches(parser: argparse.ArgumentParser) -> None:
     """Add the flags of what is written."""
-    parser.add_argument(
-        "--partitions",
-        type=count_up_to(100_000),
-        default=12,
-        metavar="N",
-        help="of the topic, if it does not exist [12]",
-    )
+    add_partitions(parser)
     parser.add_argument(
         "--batch-bytes", type=size, default=16 << 10, metavar="SIZE",
         help="of a batch before compression; a request has one batch [16KiB]",
