@@ -127,7 +127,7 @@ def test_records_of_aborted_and_open_transactions(broker: Broker) -> None:
         ("?limit=0", "Expected `int` >= 1"),
         ("?limit=x", "Expected `int`"),
         ("?partition=2", "topic t has 1 partitions, not 2"),
-        ("?from=0", "an offset to begin at needs a partition"),
+        ("?from=0", "a place to begin at needs a partition"),
         ("?partition=0&from=9", "offset 9 is not in 0 to 1"),
     ],
 )
