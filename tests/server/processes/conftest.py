@@ -11,6 +11,9 @@ import pytest
 
 from broker_lite.testing import Broker
 from tests.support.handler_broker import LISTENER, OpenBroker, handler_broker
+from tests.support.measured_children import measured_children
+
+__all__ = ["measured_children", "open_broker", "started"]
 
 PROCESSES = 3
 TIMEOUT_S = 30.0
