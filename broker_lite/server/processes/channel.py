@@ -48,6 +48,8 @@ class Kind(IntEnum):
     STEP = 9
     REFUSED = 10
     HOOKS = 11
+    HEARTBEAT = 12
+    LEAVING = 13
 
 
 class ChannelClosed(Exception):

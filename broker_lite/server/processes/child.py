@@ -19,7 +19,8 @@ from broker_lite.server.processes.channel import Channel, ChannelClosed, Kind
 from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Hello, Plan
 from broker_lite.server.processes.serving import Serving
-from broker_lite.server.processes.spawning import describe_end
+from broker_lite.server.processes.session import Session
+from broker_lite.server.processes.spawning import Spawned, describe_end
 from broker_lite.server.processes.waiting import Started
 
 Changed = Callable[[], None]
@@ -41,8 +42,16 @@ class Child:
         refusal: why it cannot start, as it has told; empty if it has not.
     """
 
-    def __init__(self, node_id: int, addresses: Sequence[ListenerAddress]) -> None:
-        """Start nothing yet."""
+    def __init__(
+        self, node_id: int, addresses: Sequence[ListenerAddress], session_timeout_s: float
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            node_id: see above.
+            addresses: see above; a port of 0 takes a free one.
+            session_timeout_s: how long the process may be silent.
+        """
         self.node_id = node_id
         self.addresses = addresses
         self.address = ""
@@ -52,10 +61,17 @@ class Child:
         self.is_stopping = False
         self.ready_s = 0.0
         self._was_there = False
+        self._session_timeout_s = session_timeout_s
+        self._session: Session | None = None
+        self._stopping = anyio.Event()
+        self._greeted = anyio.Event()
+        self._leaving = anyio.Event()
+        self._is_given_up = False
 
     def begin(self) -> None:
         """Begin a life of the cluster, which does not know the broker yet."""
         self.is_stopping = self._was_there = False
+        self._stopping = anyio.Event()
 
     async def run(
         self,
@@ -80,9 +96,13 @@ class Child:
         self.refusal, self.ready_s = "", math.inf
         answer = partial(self._answer, cluster, serving, changed)
         self.channel = channel = await Channel.open(sock, answer, self._take)
+        self._session, self._is_given_up = None, False
+        self._greeted, self._leaving = anyio.Event(), anyio.Event()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen, channel, group)
+                group.start_soon(self._end_if_it_hangs, channel, spawned)
+                group.start_soon(self._end_if_it_does_not_stop, channel)
                 with suppress(ChannelClosed):
                     channel.tell(Kind.START, plan.encode())
                     if self.is_stopping:
@@ -92,7 +112,8 @@ class Child:
             feed.forget(channel)
             channel.close()
             self.channel, self.is_ready = None, False
-            timeout_s = _STOP_TIMEOUT_S if self.is_stopping else _END_TIMEOUT_S
+            may_write = self.is_stopping and not self._is_given_up
+            timeout_s = _STOP_TIMEOUT_S if may_write else _END_TIMEOUT_S
             with anyio.CancelScope(shield=True):
                 code = await to_thread.run_sync(spawned.wait, timeout_s)
         return describe_end(code)
@@ -101,6 +122,27 @@ class Child:
     async def _listen(channel: Channel, group: TaskGroup) -> None:
         await channel.run()
         group.cancel_scope.cancel()
+
+    async def _end_if_it_hangs(self, channel: Channel, spawned: Spawned) -> None:
+        await self._greeted.wait()
+        assert self._session is not None
+        await self._session.watch(spawned, self._leaving)
+        if not self._leaving.is_set():
+            self._is_given_up = True
+            channel.close()
+
+    async def _end_if_it_does_not_stop(self, channel: Channel) -> None:
+        """Close the channel, and so end the process, if it does not follow the order to stop.
+
+        One that follows it may take its time to write what it has.
+        """
+        await self._stopping.wait()
+        is_silent = self._session is not None and self._session.is_over
+        with anyio.move_on_after(0 if is_silent else _STOP_TIMEOUT_S):
+            await self._leaving.wait()
+            return
+        self._is_given_up = True
+        channel.close()
 
     async def _answer(
         self, cluster: Cluster, serving: Serving, changed: Changed, payload: bytes
@@ -125,6 +167,8 @@ class Child:
             cluster.membership.prepare_return(self.node_id, was_killed=was_killed)
         self._was_there = True
         cluster.register(self.node_id, hello.endpoints, parse_uuid(hello.directory_id))
+        self._session = Session(self.node_id, cluster.membership, self._session_timeout_s)
+        self._greeted.set()
         self.is_ready, self.ready_s = True, time.monotonic()
 
     async def _take(self, kind: Kind, payload: bytes) -> None:
@@ -132,9 +176,14 @@ class Child:
             self.refusal = payload.decode()
             if self.channel is not None:
                 self.channel.close()
+        elif kind is Kind.HEARTBEAT and self._session is not None:
+            self._session.heard()
+        elif kind is Kind.LEAVING:
+            self._leaving.set()
 
     def stop(self) -> None:
         """Let the process stop, as SIGTERM would."""
         self.is_stopping = True
+        self._stopping.set()
         if self.channel is not None:
             self.channel.tell(Kind.STOP)

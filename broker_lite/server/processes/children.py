@@ -32,6 +32,7 @@ from broker_lite.server.processes.child import Child
 from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Plan, encode_nodes
 from broker_lite.server.processes.serving import Serving
+from broker_lite.server.processes.session import timeout_s
 from broker_lite.server.processes.spawning import CLEAN_END
 from broker_lite.server.processes.waiting import Waiting
 from broker_lite.server.seams import Seams
@@ -73,7 +74,8 @@ class Children:
         self._settings = settings
         self._data_dir = data_dir
         self._is_durable = is_durable
-        self._children = [Child(node_id, each) for node_id, each in addresses.items()]
+        session_s = timeout_s(settings)
+        self._children = [Child(one, each, session_s) for one, each in addresses.items()]
         self._failure: BaseException | None = None
         self._stopping = anyio.Event()
         self._has_begun = False

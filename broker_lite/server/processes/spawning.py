@@ -12,6 +12,8 @@ import broker_lite
 
 _MODULE: Final = "broker_lite.commands.worker"
 _PACKAGES: Final = str(Path(broker_lite.__file__).parent.parent)
+_SUSPENDED: Final = ("T", "t")
+"""The states of such a process in /proc."""
 
 
 class Spawned:
@@ -29,6 +31,15 @@ class Spawned:
     def is_running(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it was stopped by SIGSTOP or a debugger, and goes on when it is let."""
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_text()
+        except OSError:  # it has ended, or the system has no such files
+            return False
+        return stat.rpartition(")")[2].split()[0] in _SUSPENDED
 
     def wait(self, timeout_s: float) -> int:
         """Wait for the end, and return the exit code; a process that does not end is killed."""

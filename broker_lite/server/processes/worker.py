@@ -47,6 +47,7 @@ from broker_lite.server.processes.forwarding import Forwarding
 from broker_lite.server.processes.hooking import HooksElsewhere
 from broker_lite.server.processes.plan import Hello, Plan, decode_nodes
 from broker_lite.server.processes.serving import Serving
+from broker_lite.server.processes.session import heartbeat_s
 from broker_lite.server.run import stop_signals
 from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
@@ -224,12 +225,15 @@ class Worker:
             return
         async with _threads(cluster), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
+            group.start_soon(_beat, channel, heartbeat_s(cluster.settings))
             group.start_soon(maintain, cluster.logs, cluster.settings, self._clock)
             group.start_soon(run_timers, (replicas,), self._clock, coordinators.alarm)
             group.start_soon(_go_on, cluster, self._clock)
             while await self._orders.next() is not Order.STOP:
                 pass
             await nodes.stop_all()
+            # What follows may take long, and is not to be taken for a process that hangs.
+            channel.tell(Kind.LEAVING)
             group.cancel_scope.cancel()
 
 
@@ -279,6 +283,13 @@ async def _go_on(cluster: Cluster, clock: Clock) -> None:
     from broker_lite.server.upkeep.compaction import compact
 
     await compact(cluster.logs, lambda: cluster.settings, clock)
+
+
+async def _beat(channel: Channel, pause_s: float) -> None:
+    """Let the first process know that this one does not hang."""
+    while True:
+        channel.tell(Kind.HEARTBEAT)
+        await anyio.sleep(pause_s)
 
 
 def _preload() -> None:

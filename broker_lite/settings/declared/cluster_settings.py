@@ -10,6 +10,13 @@ RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSe
 
 CLUSTER_SETTINGS: Final = (
     Setting(
+        "broker.heartbeat.interval.ms",
+        ConfigType.INT,
+        "2000",
+        "How often the process of a broker tells the first process that it does not hang; of "
+        "several processes only.",
+    ),
+    Setting(
         "broker.session.timeout.ms",
         ConfigType.INT,
         "9000",

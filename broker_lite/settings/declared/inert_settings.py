@@ -10,7 +10,6 @@ from broker_lite.settings.values import Between, Validator
 
 _ROWS: Final[tuple[tuple[str, ConfigType, str | None, Validator | None, bool], ...]] = (
     ("background.threads", ConfigType.INT, "10", Between(1), True),
-    ("broker.heartbeat.interval.ms", ConfigType.INT, "2000", None, False),
     ("controller.quorum.bootstrap.servers", ConfigType.LIST, "", None, False),
     ("controller.quorum.voters", ConfigType.LIST, "", None, False),
     ("controller.quorum.election.backoff.max.ms", ConfigType.INT, "1000", Between(0), False),

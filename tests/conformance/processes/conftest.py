@@ -19,6 +19,7 @@ def cluster() -> Iterator[Broker]:
     """Three processes, with few partitions of state."""
     settings: dict[str, object] = dict(line.split("=", 1) for line in SHORT_TIMES)
     settings["broker.lite.processes"] = str(PROCESSES)
+    settings["broker.session.timeout.ms"] = "3000"
     with Broker(settings) as started:
         yield started
 
