@@ -65,5 +65,6 @@ def test_a_process_waits_while_the_cluster_runs(started: Cluster) -> None:
 
     (spare,) = wait_until(spares)
     started.processes()[2].kill()
-    wait_until(lambda: 2 in started.processes() and started.processes()[2].pid == spare)
+    wait_until(lambda: spare in {one.pid for one in started.processes().values()})
+    assert started.processes()[2].pid == spare
     assert spare not in wait_until(spares)
