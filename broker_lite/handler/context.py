@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from broker_lite.control.coordinators.group_service import Groups
     from broker_lite.control.coordinators.transaction_service import Transactions
     from broker_lite.control.quotas.request_quota import RequestQuota
+    from broker_lite.control.topics.slow_topics import Passage
     from broker_lite.handler.fetch.session import FetchSessionCache
     from broker_lite.handler.lane import Lane
     from broker_lite.log.files.open_file import FileSlice
@@ -254,6 +255,7 @@ class HandlerContext:
     `key_stores` are those of the broker's TLS listeners, None where there are none.
     `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
     its client is above a quota.
+    `passage` is set by a Produce to a slow topic: what its answer waits for.
     `stop` is set when the work that threads do for this connection has to end.
     """
 
@@ -275,6 +277,7 @@ class HandlerContext:
         "local_address",
         "node_id",
         "nothing_to_give",
+        "passage",
         "principal",
         "quota",
         "quotas",
@@ -337,6 +340,7 @@ class HandlerContext:
         self.quota: RequestQuota | None = None
         self.software = ""
         self.has_waited = False
+        self.passage: Passage | None = None
         self.nothing_to_give = Stopwatch()
         self.throttled = Stopwatch()
         self.stop = Stop()

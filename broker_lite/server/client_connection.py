@@ -25,10 +25,12 @@ from broker_lite.handler.context import (
 )
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
+from broker_lite.server.closings import note_closing
 from broker_lite.server.limits.unsent import UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
+from broker_lite.server.slow_answers import SlowAnswers
 from broker_lite.server.stream import Stream
 from broker_lite.server.upkeep.pauses import Pauses
 from broker_lite.wire.primitives import DecodeError, EncodeError
@@ -64,6 +66,7 @@ class ClientConnection:
         "_loop",
         "_pauses",
         "_scope",
+        "_slow",
         "_sock",
         "_stopping",
         "_stream",
@@ -88,8 +91,7 @@ class ClientConnection:
     ) -> None:
         """Take over an accepted, non-blocking socket; run() closes it.
 
-        With `tls`, it is a TlsSocket whose client has not shaken hands yet. Throttled clients wait
-        by `pauses`.
+        With `tls`, the client has not shaken hands yet. Throttled clients wait by `pauses`.
         """
         self._sock = sock
         self._context = context
@@ -99,6 +101,7 @@ class ClientConnection:
         self.paused: Event | None = None
         self._held = b""
         self._is_muted = False
+        self._slow: SlowAnswers | None = None
         self._pauses = pauses
         self._loop = loop
         self.since_s = loop.time()
@@ -193,38 +196,22 @@ class ClientConnection:
                 if self._context.sasl is None or await self._authenticate():
                     await self._serve()
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
-                self._note_closing(reason, logging.INFO, "closing %s: %s")
+                note_closing(self._context, reason, logging.INFO, "closing %s: %s")
             except EncodeError as unsayable:
-                self._note_closing(
-                    unsayable, logging.WARNING, "closing %s: its answer cannot be encoded: %s"
-                )
+                message = "closing %s: its answer cannot be encoded: %s"
+                note_closing(self._context, unsayable, logging.WARNING, message)
             except OSError as error:
                 logger.debug("lost %s: %s", self._context.client_address, error)
             except Exception as bug:
-                self._note_closing(bug, logging.ERROR, "closing %s after an error: %r")
+                note_closing(self._context, bug, logging.ERROR, "closing %s after an error: %r")
             finally:
                 if self._held:  # the request after it broke the protocol, or failed with acks=0
                     with suppress(OSError):
                         send_now(self._sock, [self._held])
+                if self._slow is not None:
+                    self._slow.close()
                 self._stream.close()
                 ended(self)
-
-    def _note_closing(self, reason: Exception, level: int, message: str) -> None:
-        """Log why the connection is closed; if that happens again and again, log how often.
-
-        An error that is not the client's fault is logged with its traceback.
-        """
-        address = self._context.client_address
-        key = "closing", type(reason).__name__, address[0]
-        self._context.client_log.write(
-            logger,
-            level,
-            key,
-            message,
-            address,
-            reason,
-            exc_info=reason if level == logging.ERROR else None,
-        )
 
     async def _shake_hands(self, tls: "TlsListener") -> None:
         if self.paused is not None:
@@ -263,8 +250,8 @@ class ClientConnection:
                 else self._handle_or_renew(context.renew, request)
             )
             stream.handling = False
-            if self.paused is not None:
-                await self.paused.wait()
+            if self.paused is not None or self._slow is not None or context.passage is not None:
+                body = await self._hold_back(request, body)
             # Only the answer of a fault, or of a throttled client, is more than a list. The hook
             # of the fault may be gone by now.
             if body is not None and (type(body) is list or not await self._has_left(request, body)):
@@ -358,6 +345,25 @@ class ClientConnection:
             await self._pauses.wait_until(answer.until_ms)
         finally:
             self._context.throttled.stop()
+            self._is_muted = self._stream.handling = False
+
+    async def _hold_back(self, request: Request, body: Parts | None) -> Parts | None:
+        """Wait while the node hangs, and for slow topics; return what leaves right now."""
+        if self.paused is not None:
+            await self.paused.wait()
+        if self._slow is None:
+            if self._context.passage is None:
+                return body
+            self._slow = SlowAnswers(self._loop, self._sock, self._context)
+        if self._held:
+            await self._send_held()
+        request.body.release()  # a request that waits has no memory
+        self._stream.framing.release_idle_memory()
+        # What a client has sent that wants no answers arrives, also if it closes meanwhile.
+        self._is_muted, self._stream.handling = True, body is not None
+        try:
+            return await self._slow.take(request, body)
+        finally:
             self._is_muted = self._stream.handling = False
 
     async def send(self, data: bytes) -> None:

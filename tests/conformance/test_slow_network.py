@@ -9,26 +9,16 @@ from collections.abc import Iterator
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic, ResourceType
 from kafka import KafkaProducer
 
 from broker_lite.testing import Broker
+from tests.conformance import timed
+from tests.conformance.timed import MEGABYTE, TIMEOUT_S, VALUE
 from tests.support.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.client
-
-TIMEOUT_S = 30.0
-MEGABYTE = 1_000_000
-COUNT = 1000
-VALUE = b"v" * (MEGABYTE // COUNT)
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +34,12 @@ def _fast_again(broker: BrokerProcess) -> Iterator[None]:
 
 
 def set_pace(broker: BrokerProcess, **values: object) -> None:
-    entries = [
-        ConfigEntry(
-            f"broker.lite.pace.{name.replace('_', '.')}",
-            str(value),
-            incremental_operation=AlterConfigOpType.SET,
-        )
-        for name, value in values.items()
-    ]
-    resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=entries)
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
+    settings = {f"broker.lite.pace.{name.replace('_', '.')}": each for name, each in values.items()}
+    timed.alter(config_of(broker), ResourceType.BROKER, "1", settings)
+
+
+def config_of(broker: BrokerProcess) -> dict[str, object]:
+    return {"bootstrap.servers": broker.bootstrap}
 
 
 def create(broker: BrokerProcess, topic: str) -> None:
@@ -62,34 +47,10 @@ def create(broker: BrokerProcess, topic: str) -> None:
     admin.create_topics([NewTopic(topic, 1)])[topic].result(TIMEOUT_S)
 
 
-def produce(broker: BrokerProcess, topic: str, count: int = COUNT, **settings: object) -> float:
-    """How long a producer takes for a megabyte, from its first record on."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5, **settings})
-    begin = time.monotonic()
-    for _ in range(count):
-        producer.produce(topic, VALUE)
-    assert producer.flush(TIMEOUT_S) == 0
-    return time.monotonic() - begin
-
-
-def consume(broker: BrokerProcess, topic: str, **settings: object) -> float:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": broker.bootstrap,
-            "group.id": "nobody",
-            "auto.offset.reset": "earliest",
-            "check.crcs": True,
-            **settings,
-        }
-    )
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    begin, values = time.monotonic(), []
-    while len(values) < COUNT:
-        values += [message.value() for message in consumer.consume(COUNT, 1.0)]
-        assert time.monotonic() - begin < TIMEOUT_S
-    consumer.close()
-    assert values == [VALUE] * COUNT
-    return time.monotonic() - begin
+def produce(
+    broker: BrokerProcess, topic: str, count: int = timed.COUNT, **settings: object
+) -> float:
+    return timed.produce(config_of(broker), topic, count, **settings)
 
 
 def test_what_a_producer_sends_takes_its_time(broker: BrokerProcess, topic: str) -> None:
@@ -102,7 +63,7 @@ def test_what_a_consumer_gets_takes_its_time(broker: BrokerProcess, topic: str) 
     create(broker, topic)
     produce(broker, topic)
     set_pace(broker, out_byte_rate=MEGABYTE)
-    assert consume(broker, topic) >= 0.9
+    assert timed.consume(config_of(broker), topic) >= 0.9
 
 
 def test_only_the_clients_of_some_ids_are_slow(broker: BrokerProcess, topic: str) -> None:

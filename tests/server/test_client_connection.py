@@ -1,4 +1,7 @@
-"""One connection: P-02 to P-11, P-16, P-45."""
+"""One connection: P-02 to P-11, P-16, P-45.
+
+Also tests: broker_lite.server.closings.
+"""
 
 import logging
 import socket

@@ -20,6 +20,7 @@ from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
 from broker_lite.control.topics.placements import Ahead, ahead
+from broker_lite.control.topics.slow_topics import SlowTopics
 from broker_lite.control.topics.topic_rules import (
     PARTITIONS_PER_REQUEST_MAX,
     Defaults,
@@ -176,6 +177,11 @@ class ClusterView:
     def canned_runs(self) -> CannedRuns:
         """What synthetic topics consist of."""
         return self._logs.runs
+
+    @property
+    def slow_topics(self) -> SlowTopics:
+        """The topics that are slow, as over a network."""
+        return self._logs.slow_topics
 
     def log(self, topic_name: str, partition: int) -> Log:
         """Return the log of a partition.

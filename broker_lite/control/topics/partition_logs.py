@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
+from broker_lite.control.topics.slow_topics import SlowTopics
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.errors import (
     KafkaStorageError,
@@ -29,7 +30,7 @@ class PartitionLogs:
     """Finds logs by topic and partition; `configs` is replaced when the broker's settings change.
 
     `loaded` has the logs in use: the hot path is one look-up in it. `runs` has what the logs of
-    synthetic topics consist of.
+    synthetic topics consist of, and `slow_topics` the networks of the topics that have one.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class PartitionLogs:
         self.configs = configs
         self.loaded: dict[tuple[str, int], Log] = {}
         self.runs = CannedRuns(manager.data_dir)
+        self.slow_topics = SlowTopics()
         self.when_loaded: Callable[[Log], None] | None = None
         self._image = image
         self._manager = manager
@@ -147,12 +149,15 @@ class PartitionLogs:
         """
         partition = topic.partitions[log.partition]
         log.leader_id = partition.leader
-        min_isr = min(self.configs.of(topic).min_insync_replicas, len(partition.replicas))
+        config = self.configs.of(topic)
+        min_isr = min(config.min_insync_replicas, len(partition.replicas))
         log.lacks_replicas = len(partition.isr) < min_isr
         plan, current = self.configs.endless_plan(topic), log.visibility.synthetic
         if plan != (None if current is None else current.plan):
             log.visibility.synthetic = None if plan is None else EndlessRecords(plan, self.runs)
             log.visibility.wake()
+        if not topic.is_internal:
+            self.slow_topics.follow(topic.name, config)
 
     def truncate(self, topic_name: str, partition: int, offset: int) -> int:
         """Cut the end of a log; who waits at it is woken, and finds the log loaded anew.
@@ -175,6 +180,7 @@ class PartitionLogs:
         See: P-110.
         """
         self.configs.forget(topic.name)
+        self.slow_topics.forget(topic.name)
         for partition in range(topic.partition_count):
             self.loaded.pop((topic.name, partition), None)
             try:

@@ -55,6 +55,7 @@ from broker_lite.handler.fetch.session import (
     next_epoch,
     session_error,
 )
+from broker_lite.handler.fetch.slow import hold_back
 from broker_lite.handler.large import LargeRequest, leave_lane, let_go
 from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire.fetch import encode_fetch_response
@@ -266,6 +267,8 @@ async def _read(
         if isinstance(request, LargeRequest):
             await request.enter(context.lane)
         read = await _look(cluster, terms, partitions.pending())
+    if cluster.slow_topics and read.size_bytes:
+        read = await hold_back(context, request, terms, partitions, read, _look)
     if terms.is_old:
         await for_old_client(cluster, terms.version, read.answers, context.stop)
     return read

@@ -36,6 +36,7 @@ from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, Accep
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
 from broker_lite.handler.produce.replicated import wait_until_replicated
+from broker_lite.handler.produce.slow import note_passage
 from broker_lite.handler.produce.transaction import Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce
 from broker_lite.log.validate.single_records import RECORD_ERRORS_MAX
@@ -107,8 +108,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
         is_old, needs_all = version < OLDEST_OF_BATCHES, produce.acks == _ALL
-        turn_bytes = 0
-        room = RECORD_ERRORS_MAX
+        turn_bytes, room = 0, RECORD_ERRORS_MAX
         for key, (topic, index, records, _) in accepted.items():
             if turn_bytes > _TURN_BYTES_MAX:
                 turn_bytes = 0
@@ -123,7 +123,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
             room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
-        if (needs_all and commits.lagging) or commits.held or commits.failures != failures:
+        has_to_wait = (needs_all and commits.lagging) or commits.held
+        if has_to_wait or commits.failures != failures or context.cluster.slow_topics:
             failed |= await _wait(context, produce, accepted, answers, failures)
         answers.update(refused)
         failed |= len(refused)
@@ -172,6 +173,8 @@ async def _wait(
 ) -> bool:
     """Wait until the records are where acks and settings want them: on disk, at the replicas.
 
+    What the connection waits for after that is noted: the networks of slow topics.
+
     Args:
         context: of the connection.
         produce: the request.
@@ -183,10 +186,13 @@ async def _wait(
         Whether any answer is an error.
     """
     commits = context.cluster.logs.commits
-    context.has_waited = True
+    if context.cluster.slow_topics:
+        await note_passage(context, accepted.values())
     if commits.held or commits.failures != failures:
+        context.has_waited = True
         await wait_until_flushed(context.cluster, accepted, answers)
     if commits.lagging and produce.acks == _ALL:
+        context.has_waited = True
         await wait_until_replicated(context, produce.timeout_ms, accepted, answers)
     return any(answer.error_code for answer in answers.values())
 

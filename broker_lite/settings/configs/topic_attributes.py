@@ -13,10 +13,13 @@ class TopicAttributes:
     broker_lite_load_batch_records: int
     broker_lite_load_compression: str
     broker_lite_load_end: int
+    broker_lite_load_in_byte_rate: int
     broker_lite_load_keys: int
     broker_lite_load_mode: str
+    broker_lite_load_out_byte_rate: int
     broker_lite_load_random: float
     broker_lite_load_record_bytes: int
+    broker_lite_load_rtt_ms: int
     cleanup_policy: tuple[str, ...]
     compression_gzip_level: int
     compression_lz4_level: int

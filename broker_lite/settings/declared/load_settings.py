@@ -1,7 +1,8 @@
-"""The settings of topics for load tests: records that the broker makes, or does not keep."""
+"""The settings of topics for load tests: records that are made or not kept, and a slow network."""
 
 from typing import Final
 
+from broker_lite.settings.declared.pace_settings import RTT_MS_MAX
 from broker_lite.settings.setting import ConfigType, Scope, Setting
 from broker_lite.settings.values import Between, OneOf, Validator
 
@@ -75,5 +76,29 @@ LOAD_SETTINGS: Final = (
         str(END_MAX),
         "Log end offset of each partition while the mode is synthetic.",
         Between(0, END_MAX),
+    ),
+    _load(
+        "rtt.ms",
+        ConfigType.INT,
+        "0",
+        "Round trip time that is added to each Produce and Fetch of records of the topic, as by a "
+        "network.",
+        Between(0, RTT_MS_MAX),
+    ),
+    _load(
+        "in.byte.rate",
+        ConfigType.LONG,
+        "0",
+        "Bytes of records per second that all producers of the topic together bring to a "
+        "process, as over a slow network; 0 for no limit.",
+        Between(0),
+    ),
+    _load(
+        "out.byte.rate",
+        ConfigType.LONG,
+        "0",
+        "Bytes of records per second that all consumers of the topic together get from a "
+        "process, as over a slow network; 0 for no limit.",
+        Between(0),
     ),
 )
