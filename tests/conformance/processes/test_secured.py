@@ -80,7 +80,7 @@ def refusals(broker: Broker, topic: str, user: str, mechanism: str = "SCRAM-SHA-
     return codes
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"])
 def test_who_may_write_writes_to_all_processes(secured: Broker, topic: str, mechanism: str) -> None:
     create(secured, topic)
     allow(secured, ResourceType.TOPIC, topic, "bob", AclOperation.WRITE)
@@ -132,3 +132,33 @@ def test_a_wrong_password_is_refused_everywhere(secured: Broker) -> None:
     for address in addresses(secured):
         with pytest.raises(KafkaException):
             AdminClient({**config, "bootstrap.servers": address}).list_topics(timeout=3)
+
+
+def test_rules_and_the_journal_see_secured_clients_of_all_processes(
+    secured: Broker, topic: str
+) -> None:
+    create(secured, topic)
+    allow(secured, ResourceType.TOPIC, topic, "bob", AclOperation.WRITE)
+    secured.record_requests("headers")
+    with secured.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", topic=topic, count=4) as fault:
+        assert refusals(secured, topic, "bob") == []  # it tries again
+        assert fault.hits == 4
+    refused = [each for each in secured.requests("Produce") if each.errors]
+    assert len(refused) == 4
+    assert {each.node for each in secured.requests("Produce")} == {1, 2}
+    secured.record_requests("off")
+
+
+def test_a_certificate_is_wanted_everywhere(topic: str) -> None:
+    settings = {"broker.lite.processes": str(PROCESSES)}
+    with Broker(settings, security="mtls", users=USERS) as broker:
+        broker.create_topic(topic, 2 * PROCESSES)
+        assert refusals(broker, topic, "bob") == []
+        config = broker.client_config("confluent", user="bob")
+        assert len(broker.records(topic)) == 2 * PROCESSES
+        without = {key: value for key, value in config.items() if "certificate" not in key}
+        without = {key: value for key, value in without.items() if not key.startswith("ssl.key")}
+        for address in config["bootstrap.servers"].split(","):
+            nobody = AdminClient({**without, "bootstrap.servers": address})
+            with pytest.raises(KafkaException):
+                nobody.list_topics(timeout=3)
