@@ -26,10 +26,11 @@ _READ_COMMITTED: Final = 1
 
 
 class Committed(NamedTuple):
-    """A committed offset; leader_epoch is -1 if unknown."""
+    """A committed offset; leader_epoch is -1 if unknown, metadata the text of who committed it."""
 
     offset: int
     leader_epoch: int
+    metadata: str = ""
 
 
 def list_offsets(
@@ -150,7 +151,9 @@ def _committed(
         for answer in topic.partitions:
             check(f"partition {topic.name}-{answer.partition_index}", answer.error_code)
             if answer.committed_offset >= 0:
-                committed = Committed(answer.committed_offset, answer.committed_leader_epoch)
+                committed = Committed(
+                    answer.committed_offset, answer.committed_leader_epoch, answer.metadata or ""
+                )
                 yield (topic.name, answer.partition_index), committed
 
 
@@ -162,6 +165,7 @@ def commit(
     member_id: str = "",
     generation: int = -1,
     instance_id: str | None = None,
+    metadata: str = "",
 ) -> None:
     """Commit offsets, as a member, or without a member id for an empty group.
 
@@ -172,6 +176,7 @@ def commit(
         member_id: of the member.
         generation: of a member, or its epoch.
         instance_id: of a static member.
+        metadata: a text that is kept beside each offset.
 
     Raises:
         Refused: the coordinator refused an offset.
@@ -184,7 +189,7 @@ def commit(
                 make.OffsetCommitRequestPartition(
                     partition_index=number,
                     committed_offset=offsets[name, number],
-                    committed_metadata="",
+                    committed_metadata=metadata,
                 )
                 for number in numbers
             ],

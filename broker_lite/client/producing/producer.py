@@ -120,8 +120,23 @@ class Producer:
         """Number of records whose result is unknown."""
         return self._taken_records - self.sent_records - self.failed_records
 
-    def append(self, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int | None:
+    def append(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> int | None:
         """Add a record to a batch, which is sent when it is full or at flush().
+
+        Args:
+            key: None for no key.
+            value: None for no value.
+            headers: of the record.
+            partition: an existing one; None lets the key decide.
+            timestamp_ms: None for now.
 
         Returns:
             Its partition; None if it was refused because it is larger than max.request.size.
@@ -135,11 +150,10 @@ class Producer:
         if size_bytes > config.max_request_bytes:
             self._fail(1, _too_large(size_bytes, config.max_request_bytes))
             return None
-        if key is None:
-            partition = self._sticky.partition
-            self._sticky.add(size_bytes)
-        else:
-            partition = partition_of_key(key, self._topic.partition_count)
+        if partition is None:
+            partition = self._partition_of(key, size_bytes)
+        if timestamp_ms is None:
+            timestamp_ms = time.time_ns() // 1_000_000
         builder = self._batches.get(partition)
         if builder is not None and (
             builder.uncompressed_size_bytes + size_bytes > config.batch_bytes
@@ -148,7 +162,14 @@ class Producer:
             builder = None
         if builder is None:
             builder = self._batches[partition] = self._builder()
-        builder.append(time.time_ns() // 1_000_000, key, value, headers)
+        builder.append(timestamp_ms, key, value, headers)
+        return partition
+
+    def _partition_of(self, key: bytes | None, size_bytes: int) -> int:
+        if key is not None:
+            return partition_of_key(key, self._topic.partition_count)
+        partition = self._sticky.partition
+        self._sticky.add(size_bytes)
         return partition
 
     def flush(self) -> None:

@@ -6,21 +6,33 @@ AddPartitionsToTxn adds partitions, and the end of a transaction does not change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import ClassVar, Final, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from broker_lite.client.client import TRANSACTION, Client
 from broker_lite.client.errors import check
+from broker_lite.client.partition_offsets import by_topic
 from broker_lite.client.producing.producer import Batch, Producer
 from broker_lite.client.producing.producer_config import ProducerConfig
+from broker_lite.client.topic_partitions import TopicPartition
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.wire import messages
 
 _PRODUCE_VERSION_MAX: Final = 11
 _ADD_PARTITIONS_VERSION_MAX: Final = 3
+_ADD_OFFSETS_VERSION_MAX: Final = 3
+_COMMIT_VERSION_MAX: Final = 4
 _END_VERSION_MAX: Final = 4
 _Answer = TypeVar("_Answer", bound="messages.Message")
+
+
+class GroupOffsets(NamedTuple):
+    """Offsets to commit for a group without members, with a text that is kept beside each."""
+
+    group: str
+    offsets: Mapping[TopicPartition, int]
+    metadata: str = ""
 
 
 class TransactionalProducer(Producer):
@@ -61,16 +73,65 @@ class TransactionalProducer(Producer):
         self._added: set[int] = set()
         super().__init__(client, topic, config, on_failure=on_failure, on_settled=on_settled)
 
-    def commit(self) -> None:
+    def commit(self, positions: GroupOffsets | None = None) -> None:
         """Send all records and commit the transaction; the next record begins another one.
 
+        Args:
+            positions: offsets of a group that become committed with the records.
+
         Raises:
-            ClientError: the coordinator refused.
+            ClientError: a coordinator refused.
         """
         self.flush()
-        if self._added:
+        if positions is not None:
+            self._client.retry(lambda: self._add_group(positions.group))
+            self._client.retry(lambda: self._commit_offsets(positions))
+        if self._added or positions is not None:
             self._client.retry(self._end)
             self._added.clear()
+
+    def _add_group(self, group: str) -> None:
+        value = messages.AddOffsetsToTxnRequest(
+            transactional_id=self._transactional_id,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            group_id=group,
+        )
+        self._check(self._ask(value, _ADD_OFFSETS_VERSION_MAX).error_code)
+
+    def _commit_offsets(self, positions: GroupOffsets) -> None:
+        make = messages.TxnOffsetCommitRequest
+        topics = [
+            make.TxnOffsetCommitRequestTopic(
+                name=name,
+                partitions=[
+                    make.TxnOffsetCommitRequestPartition(
+                        partition_index=number,
+                        committed_offset=positions.offsets[name, number],
+                        committed_metadata=positions.metadata,
+                    )
+                    for number in numbers
+                ],
+            )
+            for name, numbers in by_topic(positions.offsets).items()
+        ]
+        value = make(
+            transactional_id=self._transactional_id,
+            group_id=positions.group,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            generation_id_or_member_epoch=-1,
+            member_id="",
+            topics=topics,
+        )
+        answer = self._client.request(
+            value,
+            node_id=self._client.coordinator(positions.group),
+            version_max=_COMMIT_VERSION_MAX,
+        )
+        for topic in answer.topics:
+            for partition in topic.partitions:
+                check(f"partition {topic.name}-{partition.partition_index}", partition.error_code)
 
     def _end(self) -> None:
         value = messages.EndTxnRequest(
