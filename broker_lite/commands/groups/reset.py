@@ -23,7 +23,7 @@ from broker_lite.client.partition_offsets import (
     list_offsets,
 )
 from broker_lite.client.topic_partitions import Topic, TopicPartition, find_topics
-from broker_lite.commands.groups.moments import parse_duration, parse_moment
+from broker_lite.commands.shared.moments import parse_duration, parse_moment
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError
 

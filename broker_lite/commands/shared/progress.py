@@ -1,9 +1,12 @@
 """A progress bar on the terminal: share, rate and remaining time.
 
+It counts bytes, or something else.
+
 It is one changing line on standard error; there is none if that is not a terminal.
 """
 
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self, TextIO
 
@@ -25,6 +28,7 @@ class ProgressBar:
         total_bytes: int,
         *,
         is_wanted: bool = True,
+        formatted: Callable[[int], str] = size_text,
         stream: TextIO | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -34,10 +38,12 @@ class ProgressBar:
             title: one word.
             total_bytes: the expected total.
             is_wanted: whether to show a bar at all.
+            formatted: prints what is done in a second; default: bytes.
             stream: None means standard error.
             clock: None means the machine's clock.
         """
         self._title = title
+        self._formatted = formatted
         self._total_bytes = total_bytes
         self._stream = stream or sys.stderr
         self._clock = clock or Clock()
@@ -74,7 +80,7 @@ class ProgressBar:
         bar = "#" * filled + "." * (_CELLS - filled)
         left = f"{left_s // 60}:{left_s % 60:02d} left"
         percent = done * 100 // total
-        return f"{self._title} [{bar}] {percent} %  {size_text(rate)}/s  {left}  {where}"
+        return f"{self._title} [{bar}] {percent} %  {self._formatted(rate)}/s  {left}  {where}"
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.commands.groups.moments import parse_duration, parse_moment
+from broker_lite.commands.shared.moments import parse_duration, parse_moment
 from broker_lite.errors import SettingsError
 
 
