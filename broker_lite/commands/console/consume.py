@@ -27,7 +27,7 @@ from broker_lite.client.consuming.subscriptions import (
     one_topic,
 )
 from broker_lite.client.deadline import Deadline
-from broker_lite.commands.console.formatters import DEFAULT_FORMATTER, PACKAGE, formatter_of
+from broker_lite.commands.console.formatter_flags import add_formatter, chosen_formatter
 from broker_lite.commands.console.record_printer import RecordPrinter
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.descriptors import drop_output
@@ -63,29 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-message-on-error", action="store_true", help="skip records that cannot be read"
     )
-    add_repeatable(
-        parser,
-        "--formatter-property",
-        "--property",
-        dest="formatter_property",
-        text="what is printed: print.timestamp, print.partition, print.offset, print.headers,"
-        " print.key, print.value, key.separator, line.separator, headers.separator, null.literal",
-    )
-    parser.add_argument("--formatter-config", type=Path, metavar="FILE", help="the same in a file")
-    for what in ("key", "value"):
-        parser.add_argument(
-            f"--{what}-deserializer",
-            metavar="CLASS",
-            help=f"as --formatter-property {what}.deserializer: StringDeserializer,"
-            " ShortDeserializer, IntegerDeserializer or LongDeserializer",
-        )
-    parser.add_argument(
-        "--formatter",
-        metavar="CLASS",
-        default=DEFAULT_FORMATTER,
-        help=f"of {PACKAGE}: OffsetsMessageFormatter, GroupMetadataMessageFormatter,"
-        " TransactionLogMessageFormatter, NoOpMessageFormatter or [DefaultMessageFormatter]",
-    )
+    add_formatter(parser)
     add_repeatable(
         parser,
         "--command-property",
@@ -102,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     properties = properties_of(options.command_property, options.command_config)
     config = ConsumerConfig.read(_with_flags(properties, options))
-    formatter = formatter_of(options.formatter, _formatter_properties(options))
+    formatter = chosen_formatter(options)
     records_max = options.max_messages
     if records_max is not None and records_max < 0:
         records_max = None
@@ -121,17 +99,6 @@ def run(options: argparse.Namespace) -> int:
     finally:
         print(f"Processed a total of {printer.printed} messages", file=sys.stderr)
     return 0
-
-
-def _formatter_properties(options: argparse.Namespace) -> dict[str, str]:
-    found = properties_of(options.formatter_property, options.formatter_config)
-    for name, text in (
-        ("key.deserializer", options.key_deserializer),
-        ("value.deserializer", options.value_deserializer),
-    ):
-        if text is not None:
-            found[name] = text
-    return found
 
 
 def _read(

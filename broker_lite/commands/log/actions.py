@@ -1,9 +1,10 @@
-"""`broker-lite log ACTION`: dump, verify, repair, import and export the files of logs.
+"""`broker-lite log ACTION`: what can be done with the files of logs; most need no broker.
 
-`dump` and `verify` also read a directory that a broker uses. The others write to a directory and
-lock it, so that no broker can use it meanwhile.
+`repair`, `import` and `export` write to a directory and lock it, so that no broker can use it
+meanwhile. The others also read a directory that a broker uses.
 
-Exit codes: 0 success, 1 something is wrong with the files, 2 wrong usage, 130 Ctrl-C.
+Exit codes: 0 success, 1 something is wrong with the files, 2 wrong usage, 130 Ctrl-C. Those of
+`search` are grep's.
 """
 
 import argparse
@@ -34,6 +35,12 @@ ACTIONS: Final[Mapping[str, Subcommand]] = {
     "export": Subcommand(
         "broker_lite.commands.log.export", "export a directory that Kafka starts from"
     ),
+    "search": Subcommand(
+        "broker_lite.commands.search.command", "print records by key, header, text, JSON or time"
+    ),
+    "replay": Subcommand(
+        "broker_lite.commands.replay.command", "write records into a broker, at their pace"
+    ),
 }
 
 
@@ -48,13 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the chosen action."""
-    module = ACTIONS[options.action].load()
+    return run_action(f"log {options.action}", ACTIONS[options.action], options)
+
+
+def run_action(name: str, action: Subcommand, options: argparse.Namespace) -> int:
+    """Run an action, and tell in one line what goes wrong with files, or that it was stopped."""
+    module = action.load()
     try:
         with _told_in_one_line(), masked(getattr(options, "umask", None)):
             code: int = module.run(options)
             return code
     except KeyboardInterrupt:
-        print(f"broker-lite: log {options.action}: interrupted", file=sys.stderr)
+        print(f"broker-lite: {name}: interrupted", file=sys.stderr)
         return _INTERRUPTED
 
 

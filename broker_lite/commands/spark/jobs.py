@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Final
 
+from broker_lite.commands.log.actions import run_action
 from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import assignments
 from broker_lite.commands.shared.subcommands import Subcommand, add_subcommands
@@ -31,12 +32,22 @@ JOBS: Final[Mapping[str, Subcommand]] = {
     ),
     "diff": Subcommand("broker_lite.commands.spark.diff", "compare the records of two logs"),
     "compact": Subcommand("broker_lite.commands.spark.compact", "compact topics offline"),
+    "search": Subcommand(
+        "broker_lite.commands.search.by_spark", "print records, as `log search` does on one machine"
+    ),
+    "replay": Subcommand(
+        "broker_lite.commands.replay.command", "write records into a broker, as `log replay` does"
+    ),
 }
+_WITHOUT_SPARK: Final = frozenset({"replay"})
+"""Jobs that people look for here, although one process does them better."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the jobs and their common flags."""
-    for subparser in add_subcommands(parser, JOBS, kind="job"):
+    for job, subparser in zip(JOBS, add_subcommands(parser, JOBS, kind="job"), strict=True):
+        if job in _WITHOUT_SPARK:
+            continue
         subparser.add_argument(
             "--master", default="local[*]", help="as for spark-submit; default: %(default)s"
         )
@@ -47,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run a job in a new session, or in the existing one."""
+    if options.job in _WITHOUT_SPARK:
+        return run_action(f"spark {options.job}", JOBS[options.job], options)
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         raise SettingsError("spark: needs more packages: pip install 'broker-lite[spark]'")
     from broker_lite.pipeline.spark.running import running
@@ -75,19 +88,12 @@ def told_in_one_line() -> Iterator[None]:
     """Turn wrong usage into SettingsError, and failures into KafkaStorageError."""
     from pyspark.errors import PySparkException
 
-    from broker_lite.pipeline.read.corruption import CorruptLog
+    from broker_lite.commands.shared.reading_errors import reading_told
 
-    wrong_use: tuple[type[Exception], ...] = (
-        *_of_a_person(),
-        FileNotFoundError,
-        NotADirectoryError,
-        PermissionError,
-    )
     try:
-        yield
-    except CorruptLog as error:
-        raise KafkaStorageError(str(error)) from error
-    except wrong_use as error:
+        with reading_told():
+            yield
+    except _of_a_person() as error:
         raise SettingsError(str(error)) from error
     except BrokenPipeError:
         raise  # the reader of the output has gone, which is no failure
@@ -99,13 +105,9 @@ def told_in_one_line() -> Iterator[None]:
 
 
 def _of_a_person() -> tuple[type[Exception], ...]:
-    """Return the errors that the user can fix by other arguments."""
+    """Return further errors that the user can fix by other arguments."""
     from broker_lite.pipeline.compact.group import OldMessages
-    from broker_lite.pipeline.files.file_io import UnknownFileSystem
-    from broker_lite.pipeline.files.layout import LayoutError
     from broker_lite.pipeline.files.log_root import WriteRefused
-    from broker_lite.pipeline.read.option_values import OptionError
-    from broker_lite.pipeline.read.ranges import PlanError
     from broker_lite.pipeline.spark.java import NoJava
     from broker_lite.pipeline.spark.jobs.compact import CompactionRefused
     from broker_lite.pipeline.spark.jobs.export import ExportError
@@ -113,11 +115,10 @@ def _of_a_person() -> tuple[type[Exception], ...]:
     return (
         CompactionRefused,
         ExportError,
-        LayoutError,
+        FileNotFoundError,
         NoJava,
+        NotADirectoryError,
         OldMessages,
-        OptionError,
-        PlanError,
-        UnknownFileSystem,
+        PermissionError,
         WriteRefused,
     )

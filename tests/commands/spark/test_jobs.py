@@ -30,5 +30,6 @@ def test_every_job_has_help(job: str, capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit, match="0"):
         main(["spark", job, "--help"])
     told = capsys.readouterr().out
-    assert "--master" in told
-    assert "--conf" in told
+    is_of_spark = job != "replay"  # which is only called by the name of a job
+    assert ("--master" in told) == is_of_spark
+    assert ("--conf" in told) == is_of_spark

@@ -2,7 +2,7 @@
 
 Also tests: broker_lite.commands.spark.compact, broker_lite.commands.spark.diff,
 broker_lite.commands.spark.export, broker_lite.commands.spark.report,
-broker_lite.commands.spark.verify.
+broker_lite.commands.spark.verify, broker_lite.commands.search.by_spark.
 """
 
 import json
@@ -117,6 +117,20 @@ def test_report(run: Run, log: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("report", log, page, "--no-records")[:2] == (0, f"Wrote {page}.\n")
     assert "Report on a Kafka log" in page.read_text()
+
+
+def test_search(run: Run, log: Path) -> None:
+    flags = ("--key", "key-000001", "--option", "minPartitions=3")
+    offsets = ("--formatter-property", "print.offset=true")
+    code, output, _ = run("search", log, *flags, *offsets)
+    assert (code, output.splitlines()) == (
+        0,
+        [f"Offset:{offset}\t00000001000000010000" for offset in (1, 5, 9)],
+    )
+    assert run("search", log, "--key", "missing")[:2] == (1, "")
+    code, output, errors = run("search", log, *flags, "--value-deserializer", "LongDeserializer")
+    assert (code, output) == (2, "")
+    assert errors == "broker-lite: LongDeserializer: 20 bytes instead of 8"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""`broker-lite log search`: finds and prints records in the files of logs."""
