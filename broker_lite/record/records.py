@@ -4,7 +4,7 @@ To find out whether the records of a batch are sound, and the sums that validati
 check_records. Iterate only if the content of each record is needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidRecord
@@ -114,7 +114,11 @@ def read_content(batch: RecordBatch, *, bounds: Bounds = UNBOUNDED) -> Decompres
 
 
 def iterate_records(
-    batch: RecordBatch, *, full_reader: bool = True, content: Decompressed | None = None
+    batch: RecordBatch,
+    *,
+    full_reader: bool = True,
+    content: Decompressed | None = None,
+    only: Set[int] | None = None,
 ) -> Iterator[Record]:
     """Yield the records of a batch.
 
@@ -122,6 +126,7 @@ def iterate_records(
         batch: any v2 batch; its checksum is not checked.
         full_reader: R-34; else R-36, for streams that were accepted by that reader.
         content: the result of read_content(), if the caller has it already.
+        only: yield only these, counted from 0, and check the others; None for all.
 
     Raises:
         InvalidRecord: see check_records(); raised when the iteration gets there.
@@ -138,11 +143,12 @@ def iterate_records(
     buffer = memoryview(content.data)
     cursor = RecordCursor(buffer, 0, len(buffer), full_reader)
     status = int(ScanStatus.OK)
-    for _ in range(batch.record_count):
+    for index in range(batch.record_count):
         status = cursor.read_record()
         if status != ScanStatus.OK:
             break
-        yield _record(batch, buffer, cursor)
+        if only is None or index in only:
+            yield _record(batch, buffer, cursor)
     if status == ScanStatus.OK and cursor.position < cursor.end:
         status = ScanStatus.REMAINING
     error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)

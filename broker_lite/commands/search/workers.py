@@ -6,6 +6,7 @@ when that is full: so memory is bounded, however much is found. The pipes are re
 
 import multiprocessing
 import signal
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -14,6 +15,8 @@ from typing import Final
 from broker_lite.commands.search.task import Found, SearchTask
 from broker_lite.commands.shared.reading_errors import reading_told
 from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.split import Split
 
 _END_S: Final = 5.0
@@ -38,8 +41,7 @@ def found_in_order(
             with reading_told():
                 yield from task.search(split)
         return
-    # forked processes would share the threads and connections of object stores
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(_start_method(task))
     workers = []
     pipes: list[Connection] = []
     try:
@@ -60,6 +62,16 @@ def found_in_order(
         for worker in workers:
             worker.terminate()
             worker.join(_END_S)
+
+
+def _start_method(task: SearchTask) -> str:
+    """Return how to start a process: a fork needs no time, but would copy connections and locks.
+
+    Object stores have connections, and only other threads hold locks.
+    """
+    io, _ = open_file_io(task.options.path)
+    is_alone = isinstance(io, LocalFileIO) and threading.active_count() == 1
+    return "fork" if is_alone else "spawn"
 
 
 def _found_in_split(pipe: Connection) -> Iterator[Found]:

@@ -54,9 +54,14 @@ class Conditions:
     until_ms: int | None = None
 
     @cached_property
+    def is_of_key_or_value(self) -> bool:
+        """Whether there is one about the key or the value."""
+        return self.keys is not None or bool(self.texts) or self.json is not None
+
+    @cached_property
     def is_of_content(self) -> bool:
         """Whether there are others than those about the time."""
-        return self.keys is not None or bool(self.headers or self.texts) or self.json is not None
+        return self.is_of_key_or_value or bool(self.headers)
 
     @cached_property
     def sought(self) -> Sequence[Sequence[bytes]]:
@@ -82,27 +87,31 @@ class Conditions:
     def allow_bytes(self, content: bytes) -> bool:
         """Tell whether the plain records of a batch can have a wanted one, by their bytes."""
         for group in self.sought:
-            if not any(text in content for text in group):
+            for text in group:
+                if text in content:
+                    break
+            else:
                 return False
         return self.json is None or self.json.allows(content)
 
     def hold(self, record: Record) -> bool:
         """Tell whether a record is wanted."""
-        if self.keys is not None and record.key not in self.keys:
-            return False
         if self.from_ms is not None and record.timestamp < self.from_ms:
             return False
         if self.until_ms is not None and record.timestamp >= self.until_ms:
             return False
-        return self._hold_content(record)
+        return self.hold_key_and_value(record.key, record.value) and all(
+            header.holds(record) for header in self.headers
+        )
 
-    def _hold_content(self, record: Record) -> bool:
-        if not all(header.holds(record) for header in self.headers):
+    def hold_key_and_value(self, key: bytes | None, value: bytes | None) -> bool:
+        """Tell whether key and value of a record are wanted."""
+        if self.keys is not None and key not in self.keys:
             return False
-        key, value = record.key or b"", record.value or b""
-        if not all(text in value or text in key for text in self.texts):
-            return False
-        return self.json is None or self.json.holds(record.value)
+        for text in self.texts:
+            if not ((value is not None and text in value) or (key is not None and text in key)):
+                return False
+        return self.json is None or self.json.holds(value)
 
 
 EVERY_RECORD: Final = Conditions()

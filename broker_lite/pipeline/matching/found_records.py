@@ -116,26 +116,37 @@ class RecordFinder:
         content = read_content(batch, bounds=_BOUNDS)
         if content.limit_exceeded:
             raise Unsound("R-84", f"the records take more than {PLAIN_BYTES_MAX} bytes")
+        only = None
         if conditions.is_of_content and not content.failed:
             data = bytes(content.data)
             content = Decompressed(data, content.failed, content.limit_exceeded)
-            if not conditions.allow_bytes(data) or not self._has_key(batch, data):
+            if not conditions.allow_bytes(data):
+                return []
+            only = self._held(batch, data)
+            if only is not None and not only:
                 return []
         return [
             record
-            for record in iterate_records(batch, content=content)
+            for record in iterate_records(batch, content=content, only=only)
             if split.first_offset <= record.offset < split.end_offset and conditions.hold(record)
         ]
 
-    def _has_key(self, batch: RecordBatch, data: bytes) -> bool:
-        """Tell whether a batch has a record with one of the wanted keys, or is damaged."""
-        keys = self._conditions.keys
-        if keys is None:
-            return True
+    def _held(self, batch: RecordBatch, data: bytes) -> set[int] | None:
+        """Return which records hold the conditions about key and value; None for perhaps all."""
+        hold = self._conditions.hold_key_and_value
+        if not self._conditions.is_of_key_or_value:
+            return None
         status, found = locate_keys_and_values(memoryview(data), 0, len(data), batch.record_count)
-        return status != ScanStatus.OK or any(
-            start >= 0 and data[start:end] in keys for start, end, _, _ in found
-        )
+        if status != ScanStatus.OK:
+            return None  # reading the records tells what is wrong
+        return {
+            index
+            for index, (key_start, key_end, value_start, value_end) in enumerate(found)
+            if hold(
+                data[key_start:key_end] if key_start >= 0 else None,
+                data[value_start:value_end] if value_start >= 0 else None,
+            )
+        }
 
 
 def _corruption(found: LogBatch, error: Unsound | BrokerError) -> Corruption:

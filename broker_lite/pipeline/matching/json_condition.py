@@ -119,8 +119,10 @@ def _names(path: _Node) -> Iterator[str]:
 
 
 def _steps(path: _Node) -> list[_Node]:
-    """Return the parts of a path; the condition of a filter is none of them."""
+    """Return the parts of a path; the condition of a filter is none, nor are numbers of a slice."""
     children: list[_Node] = path["children"]
+    if path["type"] == "slice":
+        return []
     return children[:2] if path["type"] == "filter_projection" else children
 
 

@@ -61,7 +61,8 @@ def truth(expression: str, value: object) -> bool:
     return not any(result is each or (each != 0 and result == each) for each in FALSE)
 
 
-@given(st.sampled_from(EXPRESSIONS), VALUES, st.booleans())
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@given(value=VALUES, is_ascii=st.booleans())
 def test_the_search_in_bytes_loses_nothing(expression: str, value: object, is_ascii: bool) -> None:
     data = json.dumps(value, ensure_ascii=is_ascii).encode()
     condition = JsonCondition(expression)
