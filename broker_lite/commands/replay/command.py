@@ -41,6 +41,7 @@ from broker_lite.commands.shared.record_choice import (
 )
 from broker_lite.commands.shared.stop_signals import StopSignals
 from broker_lite.errors import ClientError, SettingsError
+from broker_lite.pipeline.files.counted_files import CountedFileIO
 from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog
 from broker_lite.pipeline.matching.found_records import RecordFinder
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION
@@ -53,6 +54,9 @@ from broker_lite.record.records import Record
 from broker_lite.server.limits.descriptors import raise_descriptor_limit
 
 _TRANSACTION_TIMEOUT_MS: Final = 60_000
+# What is read of each partition waits in memory for the records of the others.
+_READ_BYTES: Final = 64 << 20
+_READ_BYTES_MIN: Final = 16 << 10
 _PRODUCER: Final[Mapping[str, str]] = {
     "client.id": "broker-lite-replay",
     "batch.size": str(256 << 10),
@@ -218,9 +222,11 @@ class _Replay:
         chosen = self._chosen
         options = _in_one_split(chosen.options)
         on_corrupt = ON_CORRUPTION[options.on_corrupt]
+        share_bytes = _READ_BYTES // max(len(left), 1)
+        io = CountedFileIO(chosen.io, max(share_bytes, _READ_BYTES_MIN))
         for split in plan_ranges(chosen.io, chosen.root, self._logs, left, options):
             self._finders[keys[split.topic, split.partition]] = RecordFinder(
-                chosen.io, split, options, chosen.conditions, on_corrupt
+                io, split, options, chosen.conditions, on_corrupt
             )
         ends = {keys[key]: each.end_offset for key, each in left.items()}
         return {key: end for key, end in ends.items() if committed.get(key) != end}

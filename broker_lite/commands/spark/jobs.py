@@ -1,4 +1,4 @@
-"""`broker-lite spark JOB`: verify, report, export, import, diff, compact and generate with Spark.
+"""`broker-lite spark JOB`: what Spark does with logs, job by job.
 
 The session runs on this machine unless `--master` says otherwise; `--conf` works as for
 spark-submit. On a terminal, Spark shows its progress.

@@ -1,4 +1,6 @@
-"""A FileIO that counts the bytes that are read."""
+"""A FileIO that counts the bytes that are read, and may read less at once."""
+
+import sys
 
 from broker_lite.pipeline.files.file_io import FileInfo, FileIO, ReadableFile, WritableFile
 
@@ -6,18 +8,23 @@ from broker_lite.pipeline.files.file_io import FileInfo, FileIO, ReadableFile, W
 class CountedFileIO:
     """Passes everything on to another FileIO.
 
+    Args:
+        io: the other one.
+        read_bytes_max: the most to read at once of a file that is read from its start to its end.
+
     Attributes:
         counted_bytes: how much was read so far.
     """
 
-    def __init__(self, io: FileIO) -> None:
+    def __init__(self, io: FileIO, read_bytes_max: int = sys.maxsize) -> None:
         self.counted_bytes = 0
         self._io = io
+        self._read_bytes_max = read_bytes_max
 
     @property
     def read_bytes(self) -> int:
         """See FileIO."""
-        return self._io.read_bytes
+        return min(self._io.read_bytes, self._read_bytes_max)
 
     def list(self, path: str) -> list[FileInfo]:
         """See FileIO."""

@@ -22,6 +22,7 @@ def test_it_counts_and_passes_everything_on(tmp_path: Path) -> None:
         assert opened.size_bytes == 14
     assert io.counted_bytes == 16
     assert io.read_bytes == LocalFileIO().read_bytes
+    assert CountedFileIO(LocalFileIO(), 1000).read_bytes == 1000
     assert [info.name for info in io.list(directory)] == ["f"]
     assert io.size(path) == 14
     io.rename(path, path + "2")
