@@ -4,6 +4,20 @@ Logs of JSON values with keys and a header, in batches of 16 KB, of which one re
 key, by header, by text, by a JSON expression, by one that has to decode all values, and by a short
 time. GB/s are those of the files, from the page cache, by the wall and by CPU time of all
 processes. Then records are replayed into a broker-lite, at the highest rate and at a fixed one.
+
+Measured on a shared 2-core x86-64 machine, CPython 3.11, at load 5, on 512 MiB. The start of Python
+is in the figures; zstd is 3.5 times larger when it is decompressed.
+
+| sought | none, GB/s by CPU | zstd |
+| --- | --- | --- |
+| key, text | 0.6 | 0.16 |
+| 100 keys | 0.30 | 0.09 |
+| JSON, a text | 0.36 | 0.11 |
+| JSON, a number: every value is decoded | 0.03 | 0.01 |
+| a second of time | 3.3 MB of 537 read | 1.2 MB |
+
+Replay: 371,000 records of 180 bytes in 6.7 s at the highest rate, 6.2 s with transactions; 10,000/s
+at most 27 ms late.
 """
 
 import argparse
