@@ -10,6 +10,7 @@ import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkContext, SpawnContext
 from typing import Final
 
 from broker_lite.commands.search.task import Found, SearchTask
@@ -41,7 +42,7 @@ def found_in_order(
             with reading_told():
                 yield from task.search(split)
         return
-    context = multiprocessing.get_context(_start_method(task))
+    context = _context(task)
     workers = []
     pipes: list[Connection] = []
     try:
@@ -64,14 +65,15 @@ def found_in_order(
             worker.join(_END_S)
 
 
-def _start_method(task: SearchTask) -> str:
+def _context(task: SearchTask) -> ForkContext | SpawnContext:
     """Return how to start a process: a fork needs no time, but would copy connections and locks.
 
     Object stores have connections, and only other threads hold locks.
     """
     io, _ = open_file_io(task.options.path)
-    is_alone = isinstance(io, LocalFileIO) and threading.active_count() == 1
-    return "fork" if is_alone else "spawn"
+    if isinstance(io, LocalFileIO) and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("spawn")
 
 
 def _found_in_split(pipe: Connection) -> Iterator[Found]:

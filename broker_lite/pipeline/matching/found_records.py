@@ -15,9 +15,9 @@ from broker_lite.pipeline.matching.current_batch import current_batches
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX, Unsound
-from broker_lite.pipeline.read.options import IsolationLevel, ReadOptions
+from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split
-from broker_lite.pipeline.read.transactions import AbortedRanges, find_aborted
+from broker_lite.pipeline.read.transactions import HiddenBatches
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.codecs.decompressed import Bounds, Decompressed
 from broker_lite.record.legacy.messages import LegacyMessage
@@ -67,8 +67,7 @@ class RecordFinder:
         self._options = options
         self._conditions = conditions
         self._on_corrupt = on_corrupt
-        self._hides_aborted = options.isolation_level is IsolationLevel.READ_COMMITTED
-        self._aborted: AbortedRanges | None = None
+        self._hidden = HiddenBatches(io, split, options.isolation_level, on_corrupt)
 
     def find(self) -> Iterator[FoundRecords]:
         """Yield the wanted records, in order.
@@ -98,17 +97,13 @@ class RecordFinder:
         """Yield what a consumer would see of a batch, if its times are wanted."""
         if isinstance(batch, LegacyMessage):
             return current_batches(batch)
-        if batch.is_control or not self._conditions.allow_times_of(batch) or self._hides(batch):
+        if (
+            batch.is_control
+            or not self._conditions.allow_times_of(batch)
+            or self._hidden.has(batch)
+        ):
             return ()
         return (batch,)
-
-    def _hides(self, batch: RecordBatch) -> bool:
-        """Tell whether a batch was aborted; the first transactional batch triggers the search."""
-        if not (self._hides_aborted and batch.is_transactional):
-            return False
-        if self._aborted is None:
-            self._aborted = find_aborted(self._io, self._split, self._on_corrupt)
-        return self._aborted.hides(batch)
 
     def _records(self, batch: RecordBatch) -> list[Record]:
         """Decode the wanted records of a batch."""

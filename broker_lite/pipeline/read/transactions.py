@@ -21,6 +21,7 @@ from broker_lite.pipeline.files.layout import PartitionLog, Segment, find_partit
 from broker_lite.pipeline.files.positions import boundary
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
+from broker_lite.pipeline.read.options import IsolationLevel
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
@@ -53,6 +54,30 @@ class AbortedRanges:
             first_offset <= batch.base_offset <= last_offset
             for first_offset, last_offset in self._ranges.get(batch.producer_id, ())
         )
+
+
+class HiddenBatches:
+    """The batches of a split that a reader of committed records does not see.
+
+    The first transactional batch triggers the search for the aborted ones.
+    """
+
+    def __init__(
+        self, io: FileIO, split: Split, level: IsolationLevel, on_corrupt: OnCorruption
+    ) -> None:
+        self._io = io
+        self._split = split
+        self._is_committed_only = level is IsolationLevel.READ_COMMITTED
+        self._on_corrupt = on_corrupt
+        self._aborted: AbortedRanges | None = None
+
+    def has(self, batch: RecordBatch) -> bool:
+        """Tell whether a batch of the split was aborted, and that counts."""
+        if not (self._is_committed_only and batch.is_transactional):
+            return False
+        if self._aborted is None:
+            self._aborted = find_aborted(self._io, self._split, self._on_corrupt)
+        return self._aborted.hides(batch)
 
 
 def last_stable_offset(

@@ -17,12 +17,11 @@ from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION, Corruption, OnCorruption
 from broker_lite.pipeline.read.measured import Measured, Unsound, measure_batch, measure_legacy
-from broker_lite.pipeline.read.options import IsolationLevel, OnCorrupt, ReadOptions
+from broker_lite.pipeline.read.options import OnCorrupt, ReadOptions
 from broker_lite.pipeline.read.split import Split
-from broker_lite.pipeline.read.transactions import AbortedRanges, find_aborted
+from broker_lite.pipeline.read.transactions import HiddenBatches
 from broker_lite.pipeline.views.record_columns import ColumnGatherer
 from broker_lite.pipeline.views.record_schema import record_schema
-from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy.messages import LegacyMessage
 
 logger = logging.getLogger("broker_lite.pipeline")
@@ -81,8 +80,7 @@ class _RecordReader:
         self._gatherer = ColumnGatherer(
             schema, split.topic, split.partition, split.first_offset, split.end_offset
         )
-        self._is_committed_only = options.isolation_level is IsolationLevel.READ_COMMITTED
-        self._aborted: AbortedRanges | None = None
+        self._hidden = HiddenBatches(io, split, options.isolation_level, on_corrupt)
 
     def arrow_batches(self) -> Iterator[pa.RecordBatch]:
         """Read the split."""
@@ -109,18 +107,10 @@ class _RecordReader:
                 return measure_legacy(
                     batch, split.first_offset, split.end_offset, check_crc=check_crc
                 )
-            if batch.is_control or self._is_hidden(batch):
+            if batch.is_control or self._hidden.has(batch):
                 return ()
             return (measure_batch(batch, split.first_offset, split.end_offset),)
         except Unsound as unsound:
             path = found.segment.log_path
             self._on_corrupt(Corruption(path, found.position, unsound.rule, unsound.text))
             return ()
-
-    def _is_hidden(self, batch: RecordBatch) -> bool:
-        """Tell whether a batch was aborted; the first transactional batch triggers the search."""
-        if not (self._is_committed_only and batch.is_transactional):
-            return False
-        if self._aborted is None:
-            self._aborted = find_aborted(self._io, self._split, self._on_corrupt)
-        return self._aborted.hides(batch)
