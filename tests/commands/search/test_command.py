@@ -191,7 +191,9 @@ def splits_of(root: Path) -> list[Split]:
 
 
 def test_a_process_that_dies_ends_the_search(log: Path) -> None:
-    with closing(found_in_order(task(log), splits_of(log), 2)) as results:
+    """What it has found is more than a pipe holds, so that it has not ended before."""
+    large = task(log, **{"line.separator": "x" * 100_000})
+    with closing(found_in_order(large, splits_of(log), 2)) as results:
         first = next(results)
         assert isinstance(first, Found)
         for child in multiprocessing.active_children():
