@@ -81,7 +81,7 @@ def _found_in_split(pipe: Connection) -> Iterator[Found]:
     while True:
         try:
             found = pipe.recv()
-        except EOFError as error:
+        except (EOFError, OSError) as error:  # between two messages, or within one
             raise KafkaStorageError("a process of the search ended unexpectedly") from error
         if found is None:
             return
