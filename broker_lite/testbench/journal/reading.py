@@ -12,7 +12,7 @@ from broker_lite.protocol.framing import framed
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.journal import Journal
-from broker_lite.testbench.journal.render import about, line, outcome
+from broker_lite.testbench.journal.render import about, line, line_of, outcome
 from broker_lite.testbench.journal.shown import answer_json, request_json
 from broker_lite.testbench.selectors import Matcher, Selectors
 from broker_lite.testbench.turns import Turns
@@ -182,6 +182,7 @@ async def summaries(found: Iterable[EntryFacts]) -> list[Summary]:
 def summary(facts: EntryFacts) -> Summary:
     """Return an entry as a list shows it."""
     entry, entities = facts.entry, facts.entities
+    told, ended = about(facts), outcome(facts)
     return Summary(
         id=entry.id,
         at_ms=entry.at_ms,
@@ -204,9 +205,9 @@ def summary(facts: EntryFacts) -> Summary:
         topics=sorted(entities.topics)[:NAMES_MAX],
         groups=sorted(entities.groups)[:NAMES_MAX],
         txn_ids=sorted(entities.transactional_ids)[:NAMES_MAX],
-        about=about(facts),
-        outcome=outcome(facts),
-        line=line(facts),
+        about=told,
+        outcome=ended,
+        line=line_of(facts, told, ended),
     )
 
 

@@ -23,12 +23,23 @@ _ENDS: Final = {
 
 def line(facts: EntryFacts) -> str:
     """Return the line of an entry."""
+    return line_of(facts, about(facts), outcome(facts))
+
+
+def line_of(facts: EntryFacts, told: str, ended: str) -> str:
+    """Return the line of an entry of which the parts are known.
+
+    Args:
+        facts: of the entry.
+        told: what about() returns.
+        ended: what outcome() returns.
+    """
     entry = facts.entry
     when = datetime.fromtimestamp(entry.at_s).strftime("%H:%M:%S.%f")[:-3]
     words = [entry.id, when, entry.connection, client(facts), facts.api, f"v{entry.api_version}"]
-    if told := about(facts):
+    if told:
         words.append(told)
-    words += [f"{entry.request_bytes} B", "->", outcome(facts)]
+    words += [f"{entry.request_bytes} B", "->", ended]
     if entry.answer_bytes:
         words.append(f"{entry.answer_bytes} B")
     if entry.duration_us >= 0:
