@@ -1,8 +1,10 @@
 """The lanes of `bench idle`: connections that stay, and ask little.
 
 Each asks for the metadata of the topic at even distances, and its turn comes at another moment than
-that of the others. It may fetch from one partition, too. Answers of the same size as one that was
-read before are not decoded: the metadata of 10,000 partitions takes longer to decode than to make.
+that of the others; or only for that of the brokers, as the leaders of 10,000 partitions are known
+to all from one answer. It may fetch from one partition, too. Answers of the same size as one that
+was read before are not decoded: the metadata of 10,000 partitions takes longer to decode than to
+make.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class IdleWork:
         fetch_every_ns: int | None,
         metadata: Recorder,
         fetches: Recorder,
+        asks_for_topic: bool = True,
     ) -> None:
         """Keep what is to be asked.
 
@@ -54,8 +57,10 @@ class IdleWork:
             fetch_every_ns: how often it fetches; None for never.
             metadata: counts the answers to Metadata.
             fetches: counts the answers to Fetch.
+            asks_for_topic: whether metadata is that of the topic, else that of the brokers only.
         """
         self.topic = topic
+        self._asks_for_topic = asks_for_topic
         self.ends = ends
         self.client_id = client_id.encode()
         self.ask_every_ns = ask_every_ns
@@ -67,11 +72,12 @@ class IdleWork:
         self._known: set[tuple[int, int]] = set()  # version and size of answers without an error
 
     def metadata_body(self, version: int) -> bytes:
-        """Return the body of a Metadata request for the topic."""
+        """Return the body of a Metadata request."""
         found = self._bodies.get(version)
         if found is None:
             make = messages.MetadataRequest
-            topics = [make.MetadataRequestTopic(name=self.topic)]
+            names = [self.topic] if self._asks_for_topic else []
+            topics = [make.MetadataRequestTopic(name=name) for name in names]
             value = make(topics=topics, allow_auto_topic_creation=False)
             found = self._bodies[version] = make.encode(value, version)
         return found

@@ -15,7 +15,9 @@ VERSION = 12
 class Case:
     """One connection that asks every second, and fetches every 0.4 s or never."""
 
-    def __init__(self, fetch_every_ns: int | None = None) -> None:
+    def __init__(
+        self, fetch_every_ns: int | None = None, version: int = VERSION, *, topic: bool = True
+    ) -> None:
         self.metadata, self.fetches = recorder(), recorder()
         self.work = IdleWork(
             topic=TOPIC,
@@ -25,9 +27,10 @@ class Case:
             fetch_every_ns=fetch_every_ns,
             metadata=self.metadata,
             fetches=self.fetches,
+            asks_for_topic=topic,
         )
         self.lane = IdleLane(self.work, 3)
-        self.lane.speak_to(Spoken(VERSION))
+        self.lane.speak_to(Spoken(version))
 
     def take(self) -> Request:
         due_ns = self.lane.next_due_ns()
@@ -69,6 +72,15 @@ def test_metadata_of_the_topic_is_asked_for() -> None:
     frame = b"".join(case.take().parts)
     assert frame[4:8] == b"\x00\x03\x00\x0c"
     assert TOPIC.encode() in frame
+
+
+@pytest.mark.parametrize("version", [4, 9, VERSION])
+def test_or_that_of_the_brokers_only(version: int) -> None:
+    case = Case(version=version, topic=False)
+    case.lane.begin(SECOND, 0)
+    body = bytes(case.take().parts[1])
+    asked, _ = messages.MetadataRequest.decode(body, version)
+    assert asked.topics == []
 
 
 def test_an_answer_counts_from_when_it_was_due() -> None:

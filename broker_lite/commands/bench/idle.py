@@ -28,6 +28,8 @@ from broker_lite.load.worker import MAIN, Hooks, Worker
 
 _CONNECTS: Final = "connects"
 _FETCHES: Final = "fetches"
+_TOPIC: Final = "topic"
+_BROKERS: Final = "brokers"
 _MS_MAX: Final = 3_600_000
 _MB: Final = 1e6
 _KB: Final = 1e3
@@ -48,7 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=count_up_to(_MS_MAX),
         default=10_000,
         metavar="MS",
-        help="how often a connection asks for the metadata of the topic [10000]",
+        help="how often a connection asks for metadata [10000]",
+    )
+    parser.add_argument(
+        "--ask",
+        choices=(_TOPIC, _BROKERS),
+        default=_TOPIC,
+        help="for which: of the topic with all its partitions, as a client does, or of the brokers "
+        "only, so that all connections share one look at the topic [topic]",
     )
     parser.add_argument(
         "--fetch-every",
@@ -72,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
     settings = {
         **common_settings(options, partition_count),
         "rate": options.rate._asdict(),
+        "ask": options.ask,
         "ask_every_ms": options.ask_every,
         "fetch_every_ms": options.fetch_every,
     }
@@ -102,6 +112,7 @@ def worker(options: argparse.Namespace, cluster: Cluster, part: Part, hooks: Hoo
         fetch_every_ns=None if options.fetch_every is None else options.fetch_every * NS_PER_MS,
         metadata=metadata,
         fetches=fetches,
+        asks_for_topic=options.ask == _TOPIC,
     )
     run = IdleRun(
         cluster,
