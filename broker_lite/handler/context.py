@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from broker_lite.errors import ErrorCode, Why
+from broker_lite.handler.encoded_topics import EncodedTopics
 from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
 from broker_lite.security.principal import ANONYMOUS, Principal
@@ -252,6 +253,8 @@ class HandlerContext:
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
     may have to wait, too, so answers are no longer kept back to leave together with the next one.
+    `encoded_topics` are what answers to Metadata are made of; all connections of a process share
+    them.
     `key_stores` are those of the broker's TLS listeners, None where there are none.
     `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
     its client is above a quota.
@@ -267,6 +270,7 @@ class HandlerContext:
         "clock",
         "cluster",
         "connection_id",
+        "encoded_topics",
         "fetch_sessions",
         "groups",
         "has_waited",
@@ -306,6 +310,7 @@ class HandlerContext:
         client_address: tuple[str, int],
         fetch_sessions: "FetchSessionCache",
         lane: "Lane",
+        encoded_topics: EncodedTopics | None = None,
         hooks: Hooks | None = None,
         connection_id: int = 0,
         node_id: int | None = None,
@@ -327,6 +332,7 @@ class HandlerContext:
         self.client_address = client_address
         self.fetch_sessions = fetch_sessions
         self.lane = lane
+        self.encoded_topics = EncodedTopics() if encoded_topics is None else encoded_topics
         self.hooks = Hooks() if hooks is None else hooks
         self.node_id = cluster.node_id if node_id is None else node_id
         self.sibling = sibling

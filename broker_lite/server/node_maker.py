@@ -11,6 +11,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
+from broker_lite.handler.encoded_topics import EncodedTopics
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
@@ -90,6 +91,7 @@ class NodeMaker:
         open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
         self._shares = ClientShares(limits, clients_max(open_max), self._client_log)
         self._lane = Lane()
+        self._encoded_topics = EncodedTopics()
         self._pauses = Pauses(clock)
         self._nodes: dict[int, Node] = {}
         self._other_parts: dict[int, _NodeParts] = {}
@@ -211,6 +213,7 @@ class NodeMaker:
             client_address=client_address,
             fetch_sessions=parts.fetch_sessions,
             lane=self._lane,
+            encoded_topics=self._encoded_topics,
             hooks=self._seams.hooks,
             connection_id=connection_id,
             node_id=node_id,

@@ -23,7 +23,7 @@ from broker_lite.wire.primitives import (
     encode_uvarint,
 )
 from broker_lite.wire.schema import Field
-from broker_lite.wire.structs import fresh_default
+from broker_lite.wire.structs import EncodedElements, fresh_default
 
 Encoder = Callable[[Any], bytes]
 SliceEncoder = Callable[[Any], Generator[bytes, None, None]]
@@ -45,9 +45,14 @@ def generate_encoder(layout: Layout) -> Encoder:
     return encoder
 
 
-def generate_slice_encoder(layout: Layout) -> SliceEncoder:
-    """Generate, compile and return the encoder of one message version that yields pieces."""
-    encoder: SliceEncoder = _EncoderWriter(layout, in_slices=True).write()
+def generate_slice_encoder(layout: Layout, struct: str = "") -> SliceEncoder:
+    """Generate, compile and return the encoder of one message version that yields pieces.
+
+    Args:
+        layout: of the version.
+        struct: the name of the struct that is encoded; the whole message if it is empty.
+    """
+    encoder: SliceEncoder = _EncoderWriter(layout, in_slices=True).write(struct)
     return encoder
 
 
@@ -71,15 +76,16 @@ class _EncoderWriter:
                 "refuse": _refuse,
                 "uvarint": encode_uvarint,
                 "encode_tags": encode_tags,
+                "Encoded": EncodedElements,
                 "pack": pack,
                 **{f"class_{name}": cls for name, cls in layout.classes.items()},
                 **{f"array_{key}": table for key, table in _PACKERS.items()},
             }
         )
 
-    def write(self) -> Callable[..., Any]:
+    def write(self, struct: str = "") -> Callable[..., Any]:
         source = self.source
-        root = self.layout.schema.name
+        root = struct or self.layout.schema.name
         source.line("def encode(o):")
         source.indent()
         source.line("parts = []; append = parts.append")
@@ -274,6 +280,31 @@ class _EncoderWriter:
         length = source.name("n")
         source.line(f"{length} = len({value}){' + 1' if compact else ''}")
         self.write_length(length, compact=compact, short=False)
+        if field.is_struct and value.startswith("o.") and self.append == "append":
+            self.write_encoded_array(value)
+            source.indent()
+            self.write_elements(value, field)
+            source.indent(-1)
+        else:
+            self.write_elements(value, field)
+
+    def write_encoded_array(self, value: str) -> None:
+        """Write code that takes the elements of an array of the root as they are encoded.
+
+        Who reads slices gets them as the objects that they are.
+        """
+        source = self.source
+        source.line(f"if {value}.__class__ is Encoded:")
+        source.indent()
+        if self.in_slices:
+            source.line(f"yield b''.join(parts); parts.clear(); yield from {value}")
+        else:
+            source.line(f"parts.extend({value})")
+        source.indent(-1)
+        source.line("else:")
+
+    def write_elements(self, value: str, field: Field) -> None:
+        source = self.source
         element = source.name("o")
         source.line(f"for {element} in {value}:")
         source.indent()

@@ -63,6 +63,7 @@ class MessageType:
         self._encoders: dict[int, Encoder] = {}
         self._slice_decoders: dict[int, SliceDecoder] = {}
         self._slice_encoders: dict[int, SliceEncoder] = {}
+        self._struct_encoders: dict[tuple[type[Struct], int], SliceEncoder] = {}
 
     def __repr__(self) -> str:  # type: ignore[explicit-override]
         return f"<MessageType {self.name}>"
@@ -189,6 +190,34 @@ class MessageType:
         if encoder is None:
             layout = self._layout_to_encode(version)
             encoder = self._slice_encoders[version] = generate_slice_encoder(layout)
+        yield from self._sliced(encoder, value, version)
+
+    def struct_slices(self, value: Struct, version: int) -> Generator[bytes, None, None]:
+        """Encode one struct as it stands in an array of this message, in pieces.
+
+        Args:
+            value: of one of the classes of this message; see EncodedElements.
+            version: min_version to max_version.
+
+        Yields:
+            The struct in pieces, with a pause after each few of its own elements.
+
+        Raises:
+            EncodeError: see encode().
+
+        See: P-33.
+        """
+        key = (value.__class__, version)
+        encoder = self._struct_encoders.get(key)
+        if encoder is None:
+            layout = self._layout_to_encode(version)
+            encoder = generate_slice_encoder(layout, value.__class__.__name__)
+            self._struct_encoders[key] = encoder
+        yield from self._sliced(encoder, value, version)
+
+    def _sliced(
+        self, encoder: SliceEncoder, value: Struct, version: int
+    ) -> Generator[bytes, None, None]:
         try:
             yield from encoder(value)
         except EncodeError as error:

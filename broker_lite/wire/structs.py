@@ -36,6 +36,15 @@ class Struct:
         return f"{type(self).__name__}({', '.join(values)})"
 
 
+class EncodedElements(list[bytes]):
+    """The elements of an array of a root struct that are encoded already, each as one piece.
+
+    Encoders take it in place of the structs.
+    """
+
+    __slots__ = ()
+
+
 def make_struct_classes(structs: Mapping[str, Sequence[Field]]) -> dict[str, type[Struct]]:
     """Make the classes of all structs of one message.
 

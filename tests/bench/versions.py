@@ -27,7 +27,8 @@ from tests.tidy.project_files import ROOT
 _MEMORY: Final = Path("/dev/shm")
 
 
-def _broker(checkout: Path, data_dir: Path) -> BrokerProcess:
+def broker_of(checkout: Path, data_dir: Path) -> BrokerProcess:
+    """A broker of a checkout, as it is built there."""
     python = checkout / ".venv" / "bin" / "python"
     if not python.exists():
         sys.exit(f"{checkout} has no .venv: run `make build` there")
@@ -44,7 +45,7 @@ def _rounds(
         with ExitStack() as brokers:
             targets = []
             for number, checkout in enumerate(ordered):
-                broker = brokers.enter_context(_broker(checkout, folder / f"{turn}-{number}"))
+                broker = brokers.enter_context(broker_of(checkout, folder / f"{turn}-{number}"))
                 targets.append(Target(checkout.name, broker.port, broker.pid, broker.data_dir))
             ran = run_case(case, targets, scale, rounds, folder)
             for checkout, its_rounds in zip(

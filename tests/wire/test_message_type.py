@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import pytest
 
 from broker_lite.wire import DecodeError, EncodeError, messages, schema
+from broker_lite.wire.structs import EncodedElements
 from tests.wire.samples import message_versions, samples
 
 T = TypeVar("T")
@@ -154,6 +155,28 @@ def test_slices_decode_and_encode_the_same_p33_p172() -> None:
         assert b"".join(message.encode_slices(value, version)) == body
         decoded = finish(message.decode_slices(memoryview(b"x" + body), version, 1, 1000))
         assert decoded == (value, 1 + len(body))
+
+
+def test_elements_that_are_encoded_already_are_taken_as_they_are_p33() -> None:
+    """For each array of structs of each message and version."""
+    found = 0
+    for message, version, value in samples(4):
+        body = message.encode(value, version)
+        layout = message.layout(version)
+        assert layout is not None
+        for field in layout.plain_fields(message.name):
+            elements = getattr(value, field.attribute)
+            if not (field.is_array and field.is_struct and elements):
+                continue
+            pieces = [b"".join(message.struct_slices(each, version)) for each in elements]
+            setattr(value, field.attribute, EncodedElements(pieces))
+            assert message.encode(value, version) == body
+            slices = list(message.encode_slices(value, version))
+            assert b"".join(slices) == body
+            assert all(any(one is piece for one in slices) for piece in pieces)
+            setattr(value, field.attribute, elements)
+            found += 1
+    assert found > 100
 
 
 def finish(slices: Generator[None, None, T]) -> T:

@@ -18,8 +18,7 @@ Not done: creating Kafka's internal topics on demand, which are made by who keep
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from broker_lite.control.cluster.stale_view import MetadataView
 from broker_lite.control.metadata.topic import Topic
@@ -35,7 +34,7 @@ from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.auto_create import create_missing
-from broker_lite.handler.topics.placed import Placed, Places
+from broker_lite.handler.topics.encoded import TopicEncoder
 from broker_lite.handler.topics.visible import (
     creatable,
     visible_ids,
@@ -45,10 +44,14 @@ from broker_lite.handler.topics.visible import (
 from broker_lite.security.acls.acl import ResourceType
 from broker_lite.settings import DESCRIBED
 from broker_lite.wire import ZERO_UUID, messages
+from broker_lite.wire.structs import EncodedElements
 
 _NULL_IS_ALL_SINCE: Final = 1
 _TOPIC_IDS_SINCE: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
+
+_Found: TypeAlias = "Topic | messages.MetadataResponse.MetadataResponseTopic"
+"""A topic, or what is told instead of one."""
 
 _Operations: TypeAlias = Callable[[str], int]
 """Returns the authorized operations of a topic, as the answer has them."""
@@ -57,8 +60,8 @@ _Operations: TypeAlias = Callable[[str], int]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe brokers and topics.
 
-    Rule: P-80 to P-84, P-87, P-88.
-    See: P-85, P-86.
+    Rule: P-80, P-81, P-83, P-84, P-87, P-88.
+    See: P-82, P-85, P-86.
     """
     body = decode(messages.MetadataRequest, request)
     version = request.api_version
@@ -81,7 +84,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         answer = context.settings.broker_lite_auto_create_answer
         if answer != DESCRIBED:
             wanted.refused = dict.fromkeys(created, ErrorCode[answer])
-    response.topics = _topics(context, wanted, Places(context, version), operations)
+    response.topics = await _topics(context, wanted, operations, version)
     return await encode_long(messages.MetadataResponse, response, request)
 
 
@@ -194,61 +197,57 @@ def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
     )
 
 
-def _topics(
-    context: HandlerContext, wanted: _Wanted, places: Places, operations: _Operations
+async def _topics(
+    context: HandlerContext, wanted: _Wanted, operations: _Operations, version: int
 ) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
-    """Return the requested topics; each one is looked up when it is encoded.
+    """Return the requested topics, encoded; each one is looked up when its turn comes."""
+    encoder = TopicEncoder(context, version)
+    encoded = EncodedElements()
+    async for found in in_turns(_found(context.metadata, wanted, operations)):
+        if isinstance(found, Topic):
+            encoded.append(await encoder.encode(found, operations(found.name)))
+        else:
+            encoded.append(encoder.without_partitions(found))
+    return cast("list[messages.MetadataResponse.MetadataResponseTopic]", encoded)
+
+
+def _found(view: MetadataView, wanted: _Wanted, operations: _Operations) -> Iterator[_Found]:
+    """Find the requested topics; what has no partitions to tell is described already.
 
     Rule: P-80, P-81, P-87.
     """
-    view = context.metadata
     if wanted.is_all:
-        topics = list(view.topics.values()) if wanted.seen is None else wanted.seen
-        return lazily(len(topics), (_describe(topic, places, operations) for topic in topics))
+        yield from list(view.topics.values()) if wanted.seen is None else wanted.seen
+        return
     if wanted.ids:
-        ids = wanted.ids
-        answers = (_by_id(view, places, topic_id, operations) for topic_id in ids)
-        return _with_denied(len(ids), answers, wanted)
-    names, refused = wanted.names, wanted.refused
-    answers = (_by_name(view, places, name, operations, refused.get(name)) for name in names)
-    return _with_denied(len(names), answers, wanted)
-
-
-def _with_denied(
-    count: int,
-    answers: "Iterator[messages.MetadataResponse.MetadataResponseTopic]",
-    wanted: _Wanted,
-) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
-    if not wanted.denied:
-        return lazily(count, answers)
-    denied = (
-        messages.MetadataResponse.MetadataResponseTopic(
+        for topic_id in wanted.ids:
+            yield _by_id(view, topic_id)
+    else:
+        for name in wanted.names:
+            yield _by_name(view, name, operations, wanted.refused.get(name))
+    for denied_name, topic_id in wanted.denied:
+        yield messages.MetadataResponse.MetadataResponseTopic(
             error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-            name=name,
+            name=denied_name,
             topic_id=topic_id,
         )
-        for name, topic_id in wanted.denied
-    )
-    return lazily(count + len(wanted.denied), chain(answers, denied))
 
 
-def _by_id(
-    view: MetadataView, places: Places, topic_id: bytes, operations: _Operations
-) -> "messages.MetadataResponse.MetadataResponseTopic":
+def _by_id(view: MetadataView, topic_id: bytes) -> _Found:
     topic = view.topics_by_id.get(topic_id)
-    if topic is None:
-        return messages.MetadataResponse.MetadataResponseTopic(
-            error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id
-        )
-    return _describe(topic, places, operations)
+    if topic is not None:
+        return topic
+    return messages.MetadataResponse.MetadataResponseTopic(
+        error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id
+    )
 
 
 def _by_name(
-    view: MetadataView, places: Places, name: str, operations: _Operations, error: ErrorCode | None
-) -> "messages.MetadataResponse.MetadataResponseTopic":
+    view: MetadataView, name: str, operations: _Operations, error: ErrorCode | None
+) -> _Found:
     topic = view.topics.get(name)
     if topic is not None and error is None:
-        return _describe(topic, places, operations)
+        return topic
     if error is None:
         error = (
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -260,37 +259,4 @@ def _by_name(
         name=name,
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=operations(name),
-    )
-
-
-def _describe(
-    topic: Topic, places: Places, operations: _Operations
-) -> "messages.MetadataResponse.MetadataResponseTopic":
-    """Rule: P-82."""
-    return messages.MetadataResponse.MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.is_internal,
-        topic_authorized_operations=operations(topic.name),
-        partitions=lazily(
-            topic.partition_count,
-            (
-                _partition(index, partition.leader_epoch, places.of(partition))
-                for index, partition in enumerate(topic.partitions)
-            ),
-        ),
-    )
-
-
-def _partition(
-    index: int, leader_epoch: int, place: Placed
-) -> "messages.MetadataResponse.MetadataResponsePartition":
-    return messages.MetadataResponse.MetadataResponsePartition(
-        error_code=place.error_code,
-        partition_index=index,
-        leader_id=place.leader,
-        leader_epoch=leader_epoch,
-        replica_nodes=place.replicas,
-        isr_nodes=place.isr,
-        offline_replicas=place.offline,
     )

@@ -3,7 +3,7 @@
 Rule: P-89, P-90 (KRaftMetadataCache.partitionMetadata).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Final, NamedTuple
 
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration
@@ -33,7 +33,11 @@ class Placed(NamedTuple):
 
 
 class Places:
-    """The brokers of partitions, for one answer; partitions that are alike share one value."""
+    """The brokers of partitions, for one answer; partitions that are alike share one value.
+
+    Attributes:
+        form: all that the places depend on beside the partitions. Where it is equal, they are.
+    """
 
     def __init__(self, context: HandlerContext, metadata_version: int) -> None:
         """Look at the brokers.
@@ -43,10 +47,18 @@ class Places:
             metadata_version: the version of Metadata that is answered.
         """
         brokers = context.metadata.brokers.by_id
-        self._registered = brokers.keys()
-        self._with_listener = {one for one in brokers if context.address_of(one) is not None}
-        self._reached = {one for one in self._with_listener if not brokers[one].is_fenced}
+        self._registered = frozenset(brokers)
+        self._with_listener = frozenset(
+            one for one in brokers if context.address_of(one) is not None
+        )
+        self._reached = frozenset(one for one in self._with_listener if not brokers[one].is_fenced)
         self._version = metadata_version
+        self.form: Hashable = (
+            metadata_version,
+            self._registered,
+            self._with_listener,
+            self._reached,
+        )
         self._places: dict[PartitionRegistration, Placed] = {}
 
     def of(self, partition: PartitionRegistration) -> Placed:
