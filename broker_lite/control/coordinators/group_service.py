@@ -26,6 +26,7 @@ from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
 from broker_lite.control.coordinators.replicated_offsets import ReplicatedOffsets
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
+from broker_lite.control.coordinators.rounds import Rounds
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
@@ -51,6 +52,7 @@ class Groups:
 
     Attributes:
         topic: the topic of the state log.
+        rounds: gives requests of members their turn when very many come at once.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Groups:
         """
         codec = cluster.settings.offsets_topic_compression_codec
         self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
+        self.rounds = Rounds()
         self._coordinator: GroupCoordinator | None = None
         self._make_uuid = make_uuid
         self._cluster = cluster

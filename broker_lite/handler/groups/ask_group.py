@@ -55,6 +55,15 @@ def check_group(
         raise GroupAuthorizationFailed
 
 
+async def wait_for_turn(context: HandlerContext, request: Request) -> None:
+    """Wait until other connections have had their turn, if very many members ask at once.
+
+    Call it first: what is decoded or looked up by then would be kept while the request waits.
+    """
+    leave_lane(request)
+    await context.groups.rounds.turn()
+
+
 async def ask_group(
     context: HandlerContext,
     request: Request,
@@ -97,6 +106,7 @@ async def answer_group(
     response_type: type[CodeAnswer],
 ) -> Parts:
     """Answer a request whose response to an error has nothing but the error code."""
+    await wait_for_turn(context, request)
     body = decode(request_type, request)
 
     def refusal(error: BrokerError) -> CodeAnswer:

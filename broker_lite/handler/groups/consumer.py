@@ -25,7 +25,7 @@ from broker_lite.handler.authorized import authorized_operations, denied_names
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
-from broker_lite.handler.groups.ask_group import Event, ask_group, check_group
+from broker_lite.handler.groups.ask_group import Event, ask_group, check_group, wait_for_turn
 from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.regexes import prepare_regexes, visible_topics, with_regexes
 from broker_lite.handler.refusals import tell_group
@@ -56,6 +56,7 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
 
     See: G-78 to G-90, X-51.
     """
+    await wait_for_turn(context, request)
     body = decode(messages.ConsumerGroupHeartbeatRequest, request)
     if not _is_on(context):
         response = _refusal(UnsupportedVersion())

@@ -20,7 +20,7 @@ from typing import Final
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.groups.ask_group import Event, answer_group, ask_group
+from broker_lite.handler.groups.ask_group import Event, answer_group, ask_group, wait_for_turn
 from broker_lite.handler.groups.regexes import visible_topics, with_regexes
 from broker_lite.wire import messages
 
@@ -32,6 +32,7 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
 
     See: G-35 to G-50, G-108, C-60 (GroupCoordinatorService.joinGroup).
     """
+    await wait_for_turn(context, request)
     body = decode(messages.JoinGroupRequest, request)
 
     def refusal(error: BrokerError) -> messages.JoinGroupResponse:

@@ -22,7 +22,7 @@ from broker_lite.handler.authorized import is_allowed
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics
-from broker_lite.handler.groups.ask_group import ask_group
+from broker_lite.handler.groups.ask_group import ask_group, wait_for_turn
 from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.denied_topics import DENIED, key_of, with_denied
 from broker_lite.handler.groups.permitted_fetch import fetch_permitted
@@ -41,6 +41,7 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
     Rule: X-52.
     See: G-60 to G-66.
     """
+    await wait_for_turn(context, request)
     body = decode(messages.OffsetCommitRequest, request)
     version = request.api_version
     by_id = version >= _COMMIT_BY_ID_SINCE

@@ -1,0 +1,116 @@
+"""Whose turn it is, on an event loop."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from broker_lite.control.coordinators import rounds as module
+from broker_lite.control.coordinators.rounds import AT_A_TIME, Rounds
+
+CROWD = 100
+
+
+class Crowd:
+    """Requests that come at the same moment, and a client that wants something else.
+
+    Attributes:
+        done: the numbers of the requests that have had their turn, and "other" for each time that
+            the other client was served.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = Rounds()
+        self.done: list[int | str] = []
+
+    async def ask(self, number: int) -> None:
+        await self.rounds.turn()
+        self.done.append(number)
+
+    async def others(self) -> None:
+        while len(self.numbers) < CROWD:
+            self.done.append("other")
+            await asyncio.sleep(0)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [each for each in self.done if isinstance(each, int)]
+
+    @property
+    def longest(self) -> int:
+        """How many requests came between two turns of the other client."""
+        longest = 0
+        since = 0
+        for each in self.done:
+            since = 0 if each == "other" else since + 1
+            longest = max(longest, since)
+        return longest
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(coroutine)
+
+
+@pytest.fixture
+def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round is over as soon as it has begun."""
+    monkeypatch.setattr(module, "ROUND_S", 0)
+
+
+@pytest.mark.usefixtures("no_time")
+def test_a_crowd_has_its_turn_a_few_at_a_time() -> None:
+    crowd = Crowd()
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(crowd.ask(number) for number in range(CROWD)), crowd.others())
+
+    run(all_at_once())
+    assert crowd.numbers == list(range(CROWD))
+    assert crowd.longest <= AT_A_TIME
+
+
+def test_a_few_that_are_short_do_not_wait() -> None:
+    crowd = Crowd()
+
+    async def one_after_the_other() -> None:
+        for number in range(3):
+            coroutine = crowd.ask(number)
+            with pytest.raises(StopIteration):
+                coroutine.send(None)
+
+    run(one_after_the_other())
+    assert crowd.numbers == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("no_time")
+def test_who_comes_later_does_not_overtake() -> None:
+    crowd = Crowd()
+
+    async def in_two_waves() -> None:
+        first = [asyncio.ensure_future(crowd.ask(number)) for number in range(CROWD // 2)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert len(crowd.numbers) < CROWD // 2
+        later = [asyncio.ensure_future(crowd.ask(number)) for number in range(CROWD // 2, CROWD)]
+        await asyncio.gather(*first, *later)
+
+    run(in_two_waves())
+    assert crowd.numbers == list(range(CROWD))
+
+
+@pytest.mark.usefixtures("no_time")
+def test_clients_that_go_away_take_no_turn() -> None:
+    crowd = Crowd()
+
+    async def most_leave() -> None:
+        asked = [asyncio.ensure_future(crowd.ask(number)) for number in range(CROWD)]
+        await asyncio.sleep(0)
+        for each in asked[1:-1]:
+            each.cancel()
+        await asked[-1]
+
+    run(most_leave())
+    assert crowd.numbers == [0, CROWD - 1]
+    run(crowd.ask(7))
+    assert crowd.numbers[-1] == 7
