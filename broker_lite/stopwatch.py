@@ -16,6 +16,11 @@ class Stopwatch:
         self._sum_s = 0.0
         self._since_s = _STOPPED
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return self._since_s != _STOPPED
+
     def start(self) -> None:
         """Go on from now."""
         self._since_s = monotonic()
@@ -24,6 +29,14 @@ class Stopwatch:
         """Stand still from now; it must have been started."""
         self._sum_s += monotonic() - self._since_s
         self._since_s = _STOPPED
+
+    def run(self, goes_on: bool) -> None:
+        """Go on or stand still from now, whichever it did before."""
+        if goes_on is not self.is_running:
+            if goes_on:
+                self.start()
+            else:
+                self.stop()
 
     def seconds(self) -> float:
         """Return the sum so far, with the time since it was started if it runs."""

@@ -38,6 +38,7 @@ from broker_lite.wire.primitives import DecodeError, EncodeError
 if TYPE_CHECKING:
     from broker_lite.handler.context import Renew
     from broker_lite.server.security.tls_listeners import TlsListener
+    from broker_lite.server.slow_link import LinkWatches
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -53,6 +54,7 @@ class ClientConnection:
     """One accepted connection, from its first byte to its close.
 
     Attributes:
+        link: how busy the slow link to the client is; None without one.
         paused: while the node hangs, what ends that; nothing is handled or answered meanwhile.
         since_s: when it was accepted, by the loop's clock.
         requests: how many have been handled, or are.
@@ -72,6 +74,7 @@ class ClientConnection:
         "_stream",
         "_tls",
         "_unsent",
+        "link",
         "paused",
         "requests",
         "since_s",
@@ -98,6 +101,7 @@ class ClientConnection:
         self._scope = CancelScope()
         self._stopping = False
         self._authenticating = False
+        self.link: LinkWatches | None = None
         self.paused: Event | None = None
         self._held = b""
         self._is_muted = False

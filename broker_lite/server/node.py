@@ -28,7 +28,7 @@ from broker_lite.server.upkeep.pauses import Pauses
 if TYPE_CHECKING:
     from broker_lite.server.limits.connection_rates import ConnectionRates
     from broker_lite.server.security.tls_listeners import TlsListener
-    from broker_lite.server.slow_link import SlowLinks
+    from broker_lite.server.slow_link import LinkWatches, SlowLinks
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -227,8 +227,9 @@ class Node:
             local_address = plain_address(sock.getsockname())
             _configure(sock, limits)
             pace_across_hosts(sock, address[0], local_address[0])
+            link = None
             if limits.pace is not None:
-                sock = self._behind_slow_link(sock, limits, limits.pace)
+                sock, link = self._behind_slow_link(sock, limits, limits.pace)
             context = self._make_context(
                 listener=info, local_address=local_address, client_address=address
             )
@@ -254,14 +255,17 @@ class Node:
             tls,
             pauses=self._pauses,
         )
+        connection.link = link
         connection.paused = self._paused  # it may have been accepted just before hang()
         descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
         self._group.start_soon(connection.run, self._forget)
 
-    def _behind_slow_link(self, sock: socket.socket, limits: Limits, pace: Pace) -> socket.socket:
-        """Return the socket that is served in place of a client's.
+    def _behind_slow_link(
+        self, sock: socket.socket, limits: Limits, pace: Pace
+    ) -> "tuple[socket.socket, LinkWatches]":
+        """Return the socket that is served in place of a client's, and what tells of the link.
 
         Raises:
             OSError: there is no descriptor left.
@@ -272,9 +276,9 @@ class Node:
             assert self._resets is not None
             descriptors = self._shares.descriptors
             self._slow_links = SlowLinks(asyncio.get_running_loop(), self._resets, descriptors)
-        served = self._slow_links.join(sock, pace)
+        served, on_way = self._slow_links.join(sock, pace)
         _configure(served, limits)
-        return served
+        return served, on_way
 
     def _is_one_too_many(self, ip: str, limits: Limits) -> bool:
         return len(self._connections) >= limits.connections_max or self._connections_per_ip[

@@ -23,12 +23,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker_lite.server.limits.descriptors import ClientDescriptors
 from broker_lite.server.limits.node_limits import Pace
 from broker_lite.server.pacing import accept_unpaced
 from broker_lite.server.resets import Resets
+from broker_lite.stopwatch import Stopwatch
 
 WAY_BYTES_MAX: Final = 1 << 20
 """So many bytes are on their way in each direction, as with a TCP window of that size."""
@@ -45,6 +46,18 @@ _CLIENT_ID: Final = struct.Struct(">ihhih")
 _END: Final = b""
 
 
+class LinkWatches(NamedTuple):
+    """How long a link has had something to do.
+
+    Attributes:
+        on_way: bytes were on their way, in any direction.
+        not_read: answers had arrived for which the client made no room.
+    """
+
+    on_way: Stopwatch
+    not_read: Stopwatch
+
+
 class _Ending(Enum):
     """Why a direction of a link has ended."""
 
@@ -59,6 +72,7 @@ class _Way:
     Attributes:
         delay_s: of each byte.
         bytes_per_s: 0 for no limit.
+        is_full: whether the target has no room for those that have arrived.
     """
 
     def __init__(
@@ -67,6 +81,7 @@ class _Way:
         source: socket.socket,
         target: socket.socket,
         ended: Callable[[_Ending], None],
+        changed: Callable[[], None],
         look_at: Callable[[bytes], None] | None = None,
     ) -> None:
         """Begin without reading.
@@ -76,6 +91,7 @@ class _Way:
             source: is read.
             target: is written to.
             ended: called once, when this direction is closed.
+            changed: called when is_full or is_carrying may have changed.
             look_at: gets the first bytes before they count.
         """
         self.delay_s = 0.0
@@ -84,6 +100,8 @@ class _Way:
         self._source = source
         self._target = target
         self._ended = ended
+        self._changed = changed
+        self.is_full = False
         self._look_at = look_at
         # Bytes with the time at which they arrive; no bytes are the end, None is a reset.
         self._queue: deque[tuple[float, bytes | None]] = deque()
@@ -91,18 +109,22 @@ class _Way:
         self._free_at = 0.0
         self._is_over = False
         self._is_reading = False
-        self._is_full = False
         self._arrival: TimerHandle | None = None
         self._waking: TimerHandle | None = None
+
+    @property
+    def is_carrying(self) -> bool:
+        """Whether bytes are on their way."""
+        return bool(self._queue) and not self.is_full
 
     def close(self) -> None:
         """Stop reading and writing; what is on its way is lost."""
         self._is_over = True
         self._queue.clear()
-        self._read_or_not()
-        if self._is_full:
+        if self.is_full:
             self._loop.remove_writer(self._target.fileno())
-            self._is_full = False
+            self.is_full = False
+        self._read_or_not()
         for timer in (self._arrival, self._waking):
             if timer is not None:
                 timer.cancel()
@@ -130,6 +152,7 @@ class _Way:
         elif self._is_reading and not wants:
             self._loop.remove_reader(self._source.fileno())
         self._is_reading = wants
+        self._changed()
 
     def _on_readable(self) -> None:
         chunk_bytes = _CHUNK_BYTES_MAX
@@ -156,7 +179,7 @@ class _Way:
         self._queued_bytes += len(data or _END)
         self._queue.append((max(self._free_at, now) + self.delay_s, data))
         self._read_or_not()
-        if self._arrival is None and not self._is_full:
+        if self._arrival is None and not self.is_full:
             self._arrive()
 
     # -- writing
@@ -182,7 +205,7 @@ class _Way:
             self._queued_bytes -= sent_bytes
             if sent_bytes < len(data):
                 self._queue[0] = due, data[sent_bytes:]
-                self._is_full = True
+                self.is_full = True
                 self._loop.add_writer(self._target.fileno(), self._on_writable)
                 break
             self._queue.popleft()
@@ -190,7 +213,7 @@ class _Way:
 
     def _on_writable(self) -> None:
         self._loop.remove_writer(self._target.fileno())
-        self._is_full = False
+        self.is_full = False
         self._arrive()
 
     def _end(self, ending: _Ending) -> None:
@@ -202,7 +225,11 @@ class _Way:
 
 
 class _Link:
-    """One slow connection: the client's socket, and this end of the one within the host."""
+    """One slow connection: the client's socket, and this end of the one within the host.
+
+    Attributes:
+        watches: run while it has something to do.
+    """
 
     def __init__(
         self,
@@ -216,12 +243,18 @@ class _Link:
         self._inner = inner
         self._pace = pace
         self._ended = ended
-        self._in = _Way(loop, client, inner, self._in_ended, self._look_at_client)
-        self._out = _Way(loop, inner, client, self._out_ended)
+        self.watches = LinkWatches(Stopwatch(), Stopwatch())
+        self._in = _Way(loop, client, inner, self._in_ended, self._note, self._look_at_client)
+        self._out = _Way(loop, inner, client, self._out_ended, self._note)
         self._in.bytes_per_s, self._out.bytes_per_s = pace.in_bytes_per_s, pace.out_bytes_per_s
         for way in (self._in, self._out):
             way.delay_s = pace.rtt_ms / 2000
             way.read()
+
+    def _note(self) -> None:
+        """Let the watches run, or stop, as it is now."""
+        self.watches.on_way.run(self._in.is_carrying or self._out.is_carrying)
+        self.watches.not_read.run(self._out.is_full)
 
     def client_was_reset(self) -> None:
         """Tell the broker, after what came before."""
@@ -278,7 +311,7 @@ class SlowLinks:
         self._descriptors = descriptors
         self._links: set[_Link] = set()
 
-    def join(self, client: socket.socket, pace: Pace) -> socket.socket:
+    def join(self, client: socket.socket, pace: Pace) -> tuple[socket.socket, LinkWatches]:
         """Put a client behind a slow link.
 
         Args:
@@ -286,7 +319,7 @@ class SlowLinks:
             pace: of the link.
 
         Returns:
-            The socket that the broker serves in its place.
+            The socket that the broker serves in its place, and what tells how busy it is.
 
         Raises:
             OSError: there is no descriptor left.
@@ -297,7 +330,7 @@ class SlowLinks:
         self._links.add(link)
         for _ in range(_DESCRIPTORS):
             self._descriptors.take()
-        return served
+        return served, link.watches
 
     def close(self) -> None:
         """Close all connections."""

@@ -30,8 +30,8 @@ class Stream:
 
     The connection sets `handling` while a handler runs. `is_sending` is set while the client has
     not read all of an answer. `events` counts receives and sends, so that idle connections can be
-    found. `not_asking` runs while a whole request is waited for, `not_reading` while the client has
-    to make room for the rest of an answer.
+    found. `not_asking` runs while a whole request is waited for, `arriving` while a part of one is
+    there, `not_reading` while the client has to make room for the rest of an answer.
     """
 
     __slots__ = (
@@ -43,6 +43,7 @@ class Stream:
         "_resets",
         "_tls",
         "_waiter",
+        "arriving",
         "events",
         "fd",
         "framing",
@@ -78,6 +79,7 @@ class Stream:
         self.is_sending = False
         self.events = 0
         self.not_asking = Stopwatch()
+        self.arriving = Stopwatch()
         self.not_reading = Stopwatch()
         self._loop = loop
         self._on_gone = on_gone
@@ -124,10 +126,14 @@ class Stream:
         if self._tls is not None and self._tls.has_more:
             self._loop.call_soon(self._on_readable)
         self.not_asking.start()
+        if self.framing.pending_bytes:
+            self.arriving.start()
         try:
             return await waiter
         finally:
             self.not_asking.stop()
+            if self.arriving.is_running:
+                self.arriving.stop()
             self._waiter = None
             del waiter  # its error refers to this frame, and a cycle would keep both
 
@@ -200,6 +206,8 @@ class Stream:
             if request is not None:
                 waiter.set_result(request)
             else:
+                if not self.arriving.is_running:
+                    self.arriving.start()
                 self._receive_without_event()
 
     def _receive_without_event(self) -> None:

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.limits.node_limits import Limits, Pace
 from broker_lite.server.slow_link import WAY_BYTES_MAX
 from tests.server.conftest import (
@@ -42,6 +43,17 @@ async def large(context: HandlerContext, request: Request) -> Parts | None:
 def frame_of(client_id: bytes) -> bytes:
     frame = struct.pack(">hhih", ECHO, 0, 1, len(client_id)) + client_id + b"x"
     return struct.pack(">i", len(frame)) + frame
+
+
+async def unread(served: Served) -> tuple[Client, ClientConnection]:
+    """A client that has asked for much and reads nothing, when the broker finds its socket full."""
+    client = await served.connect(receive_buffer_bytes=4096)
+    for _ in range(100):
+        await client.send(request_frame(ECHO))
+    await served.until(lambda: served.node.connection_count == 1)
+    (connection,) = served.node.connections
+    await served.until(lambda: connection.stream.is_sending)
+    return client, connection
 
 
 async def all_gone(served: Served) -> None:
@@ -114,17 +126,37 @@ async def test_p_17_a_client_that_does_not_read_costs_little_memory(serve: Serve
         return [bytes(BYTES)]
 
     async with serve({ECHO: counted}, slow(rtt_ms=1)) as served:
-        client = await served.connect(receive_buffer_bytes=4096)
-        for _ in range(100):
-            await client.send(request_frame(ECHO))
-        await served.until(lambda: served.node.connection_count == 1)
-        (connection,) = served.node.connections
-        await served.until(lambda: connection.stream.is_sending)
+        client, _ = await unread(served)
         with anyio.move_on_after(0.3):
             await served.until(lambda: len(answers) * BYTES > 2 * WAY_BYTES_MAX + 6_000_000)
         assert len(answers) < 100
         for _ in range(100):
             assert len((await client.answer())[1]) == BYTES
+
+
+async def test_p_17_it_is_known_how_long_bytes_are_on_their_way(serve: Serve) -> None:
+    async with serve(limits=DELAYED) as served:
+        client = await served.connect()
+        await client.send(request_frame(ECHO, b"x"))
+        assert await client.answer() == (1, b"x")
+        (connection,) = served.node.connections
+        assert connection.link is not None
+        assert connection.link.on_way.seconds() >= RTT_S - 2 * EARLY_S
+        assert not connection.link.on_way.is_running
+        await client.send(request_frame(SILENT))
+        on_way = connection.link.on_way
+        await served.until(lambda: on_way.is_running)
+
+
+async def test_p_17_what_the_client_does_not_read_is_not_on_its_way(serve: Serve) -> None:
+    async with serve({ECHO: large}, slow(rtt_ms=1)) as served:
+        client, connection = await unread(served)
+        link = connection.link
+        assert link is not None
+        await served.until(lambda: link.not_read.is_running and not link.on_way.is_running)
+        for _ in range(100):
+            assert len((await client.answer())[1]) == BYTES
+        await served.until(lambda: not link.not_read.is_running)
 
 
 async def test_p_17_the_end_of_the_client_arrives_behind_its_requests(serve: Serve) -> None:

@@ -14,7 +14,7 @@ from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.tcp_state import tcp_counts
 from broker_lite.server.usage import Usage, usage_of
 from broker_lite.testbench.limits import Busy, Limit, limit_of, load_between
-from tests.server.conftest import PARKED, SILENT, Serve, Served, request_frame
+from tests.server.conftest import ECHO, PARKED, SILENT, Serve, Served, request_frame
 
 pytestmark = pytest.mark.anyio
 # linux/socket.h; the socket module does not name it
@@ -83,5 +83,31 @@ async def test_a_slow_network_and_a_slow_reader_are_told_apart(
             assert found is (Limit.NETWORK if is_paced else Limit.NOT_READING)
 
 
+async def test_a_request_that_arrives_in_parts_is_waited_for(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        frame = request_frame(PARKED)
+        await client.send(frame[:6])
+        await served.until(lambda: bool(served.node.connections))
+        await served.until(lambda: only(served).stream.arriving.is_running)
+        await anyio.sleep(0.05)
+        await client.send(frame[6:])
+        await served.parking.entered.wait()
+        found = usage_of(only(served))
+        assert 0.04 <= found.arriving_s <= found.not_asking_s
+        assert not only(served).stream.arriving.is_running
+        served.parking.release.set()
+        await client.answer()
+
+
+async def test_the_rest_of_a_request_behind_another_is_waited_for(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(ECHO) + request_frame(ECHO)[:6])
+        await client.answer()
+        await served.until(lambda: only(served).stream.arriving.is_running)
+
+
 def limit_between(before: Usage, after: Usage) -> Limit:
-    return limit_of(load_between(before, after), Busy(0.1, 0.0))
+    busy = Busy(0.1, 0.0)
+    return limit_of(load_between(before, after, busy), busy)

@@ -13,6 +13,7 @@ from broker_lite.server.usage import Usage, usage_of
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.control.routes.connections import connections_of, name_of
 from broker_lite.testbench.limits import Busy, limit_of, load_between, sentence
+from broker_lite.testbench.loop_waits import LoopWaits
 from broker_lite.testbench.turns import Turns
 
 _WINDOW_MS_MAX: Final = 60_000
@@ -42,8 +43,9 @@ class LimitView(msgspec.Struct, kw_only=True):
         requests: how many were handled.
         in_bytes: received, as the kernel counts.
         out_bytes: sent, and taken by the client's kernel.
-        not_asking: no whole request was there.
+        not_asking: nothing of a request was there.
         not_reading: the client made no room for the rest of an answer.
+        on_network: a request was on its way, or an answer for which the client had room.
         window_closed: the client's kernel had no room for what there was to send.
         nothing_to_give: a Fetch waited for records.
         throttled: the client was above a quota.
@@ -60,6 +62,7 @@ class LimitView(msgspec.Struct, kw_only=True):
     out_bytes: int
     not_asking: float
     not_reading: float
+    on_network: float
     window_closed: float
     nothing_to_give: float
     throttled: float
@@ -76,12 +79,14 @@ class Limits(msgspec.Struct, kw_only=True):
         loop_busy: the part of it in which the broker's event loop was at work for all clients, or
             waited for a processor.
         threads_busy: the same of its other threads; two that are always at work make 2.
+        loop_wait_ms: how long a byte that arrives waits until the event loop reads it, on average.
         connections: those that were open all the time.
     """
 
     seconds: float
     loop_busy: float
     threads_busy: float
+    loop_wait_ms: float
     connections: list[LimitView]
 
 
@@ -97,22 +102,28 @@ async def look(call: Call) -> Limits:
         await turns.next()
     loop = asyncio.get_running_loop()
     began_s, first_s = loop.time(), _at_work_s()
-    await asyncio.sleep(query.window_ms / 1000)
-    seconds = loop.time() - began_s
-    last_s = _at_work_s()
-    busy = Busy(
-        *(max(last - one, 0.0) / seconds for one, last in zip(first_s, last_s, strict=True))
-    )
-    views = []
+    with LoopWaits() as waits:
+        await asyncio.sleep(query.window_ms / 1000)
+        seconds = loop.time() - began_s
+        last_s = _at_work_s()
+    shares = [max(last - one, 0.0) / seconds for one, last in zip(first_s, last_s, strict=True)]
+    looks: list[tuple[ClientConnection, Usage, Usage]] = []
     for each in connections_of(life, query.node):
         first, last = before.get(each), _usage(each)
         if first is not None and last is not None:
-            views.append(_view(each, first, last, busy))
+            looks.append((each, first, last))
+        await turns.next()
+    requests = sum(last.requests - first.requests for _, first, last in looks)
+    busy = Busy(shares[0], shares[1], waits.mean_s, requests)
+    views = []
+    for each, first, last in looks:
+        views.append(_view(each, first, last, busy))
         await turns.next()
     return Limits(
         seconds=round(seconds, _DIGITS),
         loop_busy=round(busy.loop, _DIGITS),
         threads_busy=round(busy.threads, _DIGITS),
+        loop_wait_ms=round(busy.wait_s * 1000, _DIGITS),
         connections=sorted(views, key=lambda view: int(view.id[1:])),
     )
 
@@ -142,7 +153,7 @@ def _usage(connection: ClientConnection) -> Usage | None:
 
 
 def _view(connection: ClientConnection, first: Usage, last: Usage, busy: Busy) -> LimitView:
-    load, context = load_between(first, last), connection.context
+    load, context = load_between(first, last, busy), connection.context
     return LimitView(
         id=name_of(connection),
         client=f"{context.client_address[0]}:{context.client_address[1]}",
@@ -152,6 +163,7 @@ def _view(connection: ClientConnection, first: Usage, last: Usage, busy: Busy) -
         out_bytes=load.out_bytes,
         not_asking=round(load.not_asking, _DIGITS),
         not_reading=round(load.not_reading, _DIGITS),
+        on_network=round(load.on_network, _DIGITS),
         window_closed=round(load.window_closed, _DIGITS),
         nothing_to_give=round(load.nothing_to_give, _DIGITS),
         throttled=round(load.throttled, _DIGITS),

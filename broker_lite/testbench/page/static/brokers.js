@@ -78,6 +78,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 const WAITS = [
   ["not_asking", "does not ask"],
   ["not_reading", "does not read"],
+  ["on_network", "on the network"],
   ["nothing_to_give", "nothing to give"],
   ["throttled", "throttled"],
   ["at_broker", "the broker works"],

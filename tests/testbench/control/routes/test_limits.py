@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -15,9 +15,11 @@ from broker_lite.testing import Broker
 from broker_lite.wire import messages
 from tests.bench.group_frames import frame
 from tests.bench.load_client import batch_of, create_topic, fetch_frame, produce_frame
+from tests.support.pacing_proxy import pacing_proxy
 
 WINDOW_MS = 1500
 LARGE_BYTES = 4_000_000
+PIPELINED = 200
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +49,40 @@ def address(broker: Broker) -> tuple[str, int]:
 def ask(sock: socket.socket, frame: bytes) -> None:
     """Send a request, and read its answer as fast as it comes."""
     sock.sendall(frame)
+    skip(sock)
+
+
+def skip(sock: socket.socket) -> None:
+    """Read an answer."""
     left = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
     while left:
         left -= len(sock.recv(min(left, 1 << 20)))
 
 
 @contextmanager
-def client(broker: Broker, go_on: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A client that does the same again and again; gives its HOST:PORT."""
+def client(
+    broker: Broker,
+    go_on: Callable[[socket.socket], None],
+    through: tuple[str, int] | None = None,
+) -> Iterator[str]:
+    """A client that does the same again and again; gives its HOST:PORT.
+
+    Args:
+        broker: to which it connects.
+        go_on: what it does.
+        through: the address of a proxy, to which it connects instead.
+    """
     ended = threading.Event()
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        sock.connect(address(broker))
+        sock.connect(through or address(broker))
 
         def run() -> None:
             while not ended.is_set():
-                go_on(sock)
+                try:
+                    go_on(sock)
+                except OSError:  # the test is over, and its proxy gone
+                    return
 
         thread = threading.Thread(target=run)
         thread.start()
@@ -73,13 +93,20 @@ def client(broker: Broker, go_on: Callable[[socket.socket], None]) -> Iterator[s
             thread.join(30)
 
 
+PARTS = ("not_asking", "not_reading", "on_network", "nothing_to_give", "throttled", "at_broker")
+
+
 def limit_of(broker: Broker, name: str) -> dict[str, Any]:
+    return limits_of(broker)[name]
+
+
+def limits_of(broker: Broker) -> dict[str, dict[str, Any]]:
+    """Look at all connections; return what is said of each, by its HOST:PORT."""
     found: Any = broker.control("GET", f"/v1/limits?window_ms={WINDOW_MS}")
     assert found["seconds"] >= WINDOW_MS / 1000 * 0.9
-    (view,) = [each for each in found["connections"] if each["client"] == name]
-    parts = ("not_asking", "not_reading", "nothing_to_give", "throttled", "at_broker")
-    assert sum(view[part] for part in parts) == pytest.approx(1, abs=0.1)
-    return dict(view)
+    for view in found["connections"]:
+        assert sum(view[part] for part in PARTS) == pytest.approx(1, abs=0.1)
+    return {view["client"]: view for view in found["connections"]}
 
 
 def test_a_client_that_asks_for_nothing(broker: Broker) -> None:
@@ -167,3 +194,90 @@ def test_a_topic_without_new_records(broker: Broker) -> None:
     with client(broker, lambda sock: ask(sock, poll)) as name:
         found = limit_of(broker, name)
     assert found["limit"] == "nothing to give", str(found)
+
+
+PRODUCE_LARGE = produce_frame("filled", batch_of(900, 1000))
+FETCH_LARGE = fetch_frame("filled", 0, LARGE_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "frame"),
+    [
+        pytest.param("out.byte.rate", 4_000_000, FETCH_LARGE, id="answers"),
+        pytest.param("in.byte.rate", 2_000_000, PRODUCE_LARGE, id="requests"),
+        pytest.param("rtt.ms", 400, FETCH_LARGE, id="round trips"),
+    ],
+)
+def test_p_17_a_slow_network_that_the_broker_makes(setting: str, value: int, frame: bytes) -> None:
+    with Broker({f"broker.lite.pace.{setting}": value}, topics=["filled"]) as far:
+        with socket.create_connection(address(far)) as sock:
+            ask(sock, PRODUCE_LARGE)
+        with client(far, lambda sock: ask(sock, frame)) as name:
+            found = limit_of(far, name)
+    assert found["limit"] == "network", str(found)
+    assert found["sentence"].endswith("The network is the limit.")
+
+
+def test_p_17_a_client_that_does_not_read_what_comes_over_a_slow_network() -> None:
+    def go_on(sock: socket.socket) -> None:
+        sock.sendall(FETCH_LARGE)
+        left = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
+        while left:
+            left -= len(sock.recv(min(left, 20_000)))
+            time.sleep(0.02)
+
+    with Broker({"broker.lite.pace.out.byte.rate": 20_000_000}, topics=["filled"]) as far:
+        with socket.create_connection(address(far)) as sock:
+            for _ in range(5):
+                ask(sock, PRODUCE_LARGE)
+        with client(far, go_on) as name:
+            found = limit_of(far, name)
+    assert found["limit"] == "client: it does not read", str(found)
+
+
+@pytest.mark.parametrize(
+    ("frame", "limit", "whose"),
+    [
+        pytest.param(PRODUCE_LARGE, "network", "The network is the limit.", id="requests"),
+        pytest.param(
+            FETCH_LARGE,
+            "client: it does not read",
+            "The client is the limit, or a proxy in front of it.",
+            id="answers",
+        ),
+    ],
+)
+def test_a_pacing_proxy(broker: Broker, frame: bytes, limit: str, whose: str) -> None:
+    """The broker's connection ends at the proxy, which takes answers as a slow client does."""
+    before = limits_of(broker)
+    with (
+        pacing_proxy(address(broker), 4_000_000) as proxy,
+        client(broker, lambda sock: ask(sock, frame), through=proxy),
+    ):
+        (found,) = [view for name, view in limits_of(broker).items() if name not in before]
+    assert found["limit"] == limit, str(found)
+    assert found["sentence"].endswith(whose)
+
+
+def test_a_saturated_loop(broker: Broker) -> None:
+    """The requests of a client that sends one at a time wait in the kernel."""
+    little = produce_frame("little", batch_of(1, 100))
+
+    with socket.create_connection(address(broker)) as sock:
+        sock.sendall(little)
+        size = int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big")
+        sock.recv(size, socket.MSG_WAITALL)
+
+    def many(sock: socket.socket) -> None:
+        sock.sendall(little * PIPELINED)
+        left = (4 + size) * PIPELINED
+        while left:
+            left -= len(sock.recv(left))
+
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(client(broker, many))
+        name = stack.enter_context(client(broker, lambda sock: ask(sock, little)))
+        found = limits_of(broker)[name]
+    assert found["limit"] == "broker: its event loop is busy", str(found)
+    assert found["sentence"].endswith("The broker is the limit.")
