@@ -5,8 +5,9 @@ the fields of its header; other damaged bytes have a row with only their place. 
 the rule and a text, and is null in all other rows.
 
 The header of a compressed message of magic 0 or 1 has no base offset and no record count, so both
-are null. A timestamp is null if there is none, or if it is after the year 9999, which Python's
-datetime cannot hold.
+are null. A control batch has the type and the value of its record: how a transaction ended, and the
+epoch of the coordinator that ended it. A timestamp is null if there is none, or if it is after the
+year 9999, which Python's datetime cannot hold.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from broker_lite.errors import BrokerError
 from broker_lite.log.files.names import parse_segment_file
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
@@ -27,9 +29,12 @@ from broker_lite.record.batch import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    RecordBatch,
 )
 from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.control import decode_control_key
 from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.records import iterate_records
 
 ROWS_MAX: Final = 1 << 14
 
@@ -80,11 +85,14 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "partitionLeaderEpoch": _Form(pa.int32(), "leader_epoch"),
     "baseTimestamp": _Form(_TIMESTAMP, "base_timestamp", _microseconds),
     "maxTimestamp": _Form(_TIMESTAMP, "max_timestamp", _microseconds),
+    "deleteHorizon": _Form(_TIMESTAMP, "delete_horizon_ms", _microseconds),
     "crc": _Form(pa.int64(), "crc"),
 }
 _values_of: Final = attrgetter(*(form.attribute for form in _FORMS.values()))
-_DAMAGED: Final = (None,) * len(_FORMS)
-_COLUMNS: Final = ("segment", "position", *_FORMS, "crcValid", "error")
+_CONTROL: Final = ("controlType", "controlValue")
+_NO_CONTROL: Final = (None, None)
+_DAMAGED: Final = (None,) * (len(_FORMS) + len(_CONTROL))
+_COLUMNS: Final = ("segment", "position", *_FORMS, *_CONTROL, "crcValid", "error")
 
 _Row = tuple[Any, ...]
 """The numbers of a batch, without its bytes, in the order of _COLUMNS."""
@@ -95,6 +103,8 @@ FIELDS: Final[tuple[pa.Field, ...]] = (
     pa.field("segment", pa.int64()),
     pa.field("position", pa.int64()),
     *(pa.field(name, form.type) for name, form in _FORMS.items()),
+    pa.field("controlType", pa.string()),
+    pa.field("controlValue", pa.binary()),
     pa.field("crcValid", pa.bool_()),
     pa.field("error", pa.string()),
 )
@@ -165,8 +175,23 @@ def _rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[_Row]:
 
 def _row(found: LogBatch, crc_is_valid: bool | None, error: str | None) -> _Row:
     segment, position, batch = found
-    values = _legacy_values(batch) if isinstance(batch, LegacyMessage) else _values_of(batch)
+    if isinstance(batch, LegacyMessage):
+        values = *_legacy_values(batch), *_NO_CONTROL
+    else:
+        values = *_values_of(batch), *(_control_of(batch) if batch.is_control else _NO_CONTROL)
     return segment.base_offset, position, *values, crc_is_valid, error
+
+
+def _control_of(batch: RecordBatch) -> tuple[str | None, bytes | None]:
+    """Return type and value of a control record; nothing if it was compacted away.
+
+    See: R-41, R-42 (ControlRecordType).
+    """
+    try:
+        record = next(iterate_records(batch), None)
+        return (decode_control_key(record.key).name, record.value) if record else _NO_CONTROL
+    except BrokerError:  # a wrong checksum is reported, and without checkCrc nobody asks
+        return _NO_CONTROL
 
 
 def _legacy_values(message: LegacyMessage) -> _Row:
@@ -187,6 +212,7 @@ def _legacy_values(message: LegacyMessage) -> _Row:
         NO_PARTITION_LEADER_EPOCH,
         message.timestamp,
         message.timestamp,
+        None,
         message.crc,
     )
 

@@ -5,6 +5,7 @@ allocated once for all of them, the compiled loop of record/loops/columns.py cop
 field to its place, and Arrow uses that memory without a copy.
 """
 
+from array import array
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from operator import attrgetter
@@ -55,6 +56,7 @@ class ColumnGatherer:
             "timestamp": self._timestamps,
             "timestampType": lambda columns: self._constants.types(self._batches),
             "headers": _headers,
+            "batchOffset": lambda _: _batch_offsets(self._batches),
         }
         self._clear()
 
@@ -141,6 +143,13 @@ def _values(columns: RecordColumns) -> pa.Array:
 
 def _offsets(columns: RecordColumns) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), columns.records, [None, pa.py_buffer(columns.offsets)])
+
+
+def _batch_offsets(batches: list[Measured]) -> pa.Array:
+    offsets = array("q")
+    for batch in batches:
+        offsets += array("q", [batch.base_offset]) * batch.totals[0]
+    return pa.Array.from_buffers(pa.int64(), len(offsets), [None, pa.py_buffer(offsets)])
 
 
 def _headers(columns: RecordColumns) -> pa.Array:

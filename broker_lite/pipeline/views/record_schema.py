@@ -6,6 +6,7 @@ from typing import Final
 import pyarrow as pa
 
 HEADERS: Final = "headers"
+BATCH_OFFSET: Final = "batchOffset"
 HEADER_TYPE: Final = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
 HEADERS_TYPE: Final = pa.list_(pa.field("element", HEADER_TYPE))
 
@@ -18,7 +19,7 @@ COLUMNS: Final[tuple[pa.Field, ...]] = (
     pa.field("timestamp", pa.timestamp("us", tz="UTC")),
     pa.field("timestampType", pa.int32()),
 )
-"""All columns but headers, which follow if they are wanted."""
+"""All columns but headers and batchOffset, which follow if they are wanted."""
 
 
 def select(fields: Sequence[pa.Field], columns: Sequence[str] | None) -> pa.Schema:
@@ -48,12 +49,15 @@ def record_schema(
 
     Args:
         include_headers: whether to append the column `headers`.
-        columns: only these; `headers` needs no include_headers here.
+        columns: only these; `headers` needs no include_headers here. Only here there is
+            `batchOffset`, the base offset of the batch, because the connector does not have it.
 
     Raises:
         ValueError: there is no such column.
     """
-    fields = COLUMNS
-    if include_headers or (columns is not None and HEADERS in map(str.lower, columns)):
-        fields = (*COLUMNS, pa.field(HEADERS, HEADERS_TYPE))
+    fields, named = COLUMNS, frozenset(map(str.lower, columns or ()))
+    if include_headers or HEADERS in named:
+        fields = (*fields, pa.field(HEADERS, HEADERS_TYPE))
+    if BATCH_OFFSET.lower() in named:
+        fields = (*fields, pa.field(BATCH_OFFSET, pa.int64()))
     return select(fields, columns)

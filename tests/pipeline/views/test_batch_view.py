@@ -15,6 +15,7 @@ from broker_lite.pipeline.views.batch_view import ROWS_MAX, batch_rows, batch_sc
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
 from tests.log.batches import batch as raw_batch
+from tests.pipeline.mixed_log import emptied_batch
 from tests.pipeline.support import (
     T0,
     Partition,
@@ -71,13 +72,17 @@ def test_a_row_says_what_the_header_says(tmp_path: Path) -> None:
         "partitionLeaderEpoch": 0,
         "baseTimestamp": TIME,
         "maxTimestamp": TIME + timedelta(milliseconds=1),
+        "deleteHorizon": None,
         "crc": plain["crc"],
+        "controlType": None,
+        "controlValue": None,
         "crcValid": True,
         "error": None,
     }
     assert (transactional["codec"], transactional["isTransactional"]) == ("zstd", True)
     assert (transactional["producerId"], transactional["baseSequence"]) == (7, 0)
     assert (marker["isControl"], marker["recordCount"]) == (True, 1)
+    assert (marker["controlType"], marker["controlValue"]) == ("COMMIT", bytes(6))
     assert (appended["segment"], appended["position"], appended["baseOffset"]) == (6, 0, 6)
     assert (appended["timestampType"], appended["maxTimestamp"]) == (
         1,
@@ -186,3 +191,19 @@ def test_a_vanished_segment_by_failOnDataLoss(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read(split)
     assert read(split, failOnDataLoss="false") == []
+
+
+def test_r_17_r_42_what_a_cleaner_leaves_and_what_no_version_knows(tmp_path: Path) -> None:
+    builders = [
+        BatchBuilder(base_offset=0, delete_horizon_ms=T0 + 7),
+        BatchBuilder(base_offset=1, is_control=True),
+        BatchBuilder(base_offset=2, is_control=True),
+    ]
+    for builder, key in zip(builders, (b"k", b"\0\0\0\x63", b"\0"), strict=True):
+        builder.append(T0, key, b"v")
+    write_segment(tmp_path, b"".join(one.build() for one in builders) + emptied_batch(3, 4))
+    cleaned, unknown, short, emptied = read(whole_split(tmp_path))
+    assert cleaned["deleteHorizon"] == TIME + timedelta(milliseconds=7)
+    assert (unknown["controlType"], unknown["controlValue"]) == ("UNKNOWN", b"v")
+    assert (short["controlType"], short["controlValue"]) == (None, None)
+    assert (emptied["recordCount"], emptied["controlType"]) == (0, None)

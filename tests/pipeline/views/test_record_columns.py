@@ -64,3 +64,12 @@ def test_without_a_compiler_it_is_the_same(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(record_columns, "RecordColumns", python.RecordColumns)
     assert arrow(whole_split(tmp_path)) == compiled
     assert arrow(whole_split(tmp_path), columns="offset")[0]["offset"] == compiled[0]["offset"]
+
+
+def test_the_batch_of_each_record(tmp_path: Path) -> None:
+    with Partition(tmp_path) as partition:
+        for count in (3, 1, 2):
+            partition.append(numbered(count))
+    (found,) = arrow(whole_split(tmp_path, first_offset=1), columns="offset,batchOffset")
+    rows = [tuple(row.values()) for row in found.to_pylist()]
+    assert rows == [(1, 0), (2, 0), (3, 3), (4, 4), (5, 4)]

@@ -43,3 +43,8 @@ def test_only_some_columns(tmp_path: Path, columns: tuple[str, ...]) -> None:
 def test_a_column_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="columns: there is no size, only key, value, topic"):
         record_schema(columns=["offset", "size"])
+
+
+def test_the_batch_of_a_record_is_there_only_when_it_is_named() -> None:
+    assert "batchOffset" not in record_schema(include_headers=True).names
+    assert record_schema(columns=["batchoffset", "key"]).names == ["batchOffset", "key"]
