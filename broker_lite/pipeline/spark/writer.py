@@ -16,10 +16,17 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.files.log_root import WriteRefused, locked, refuse_unusable, sweep
+from broker_lite.pipeline.files.log_root import (
+    WriteRefused,
+    is_data_directory,
+    locked,
+    refuse_unusable,
+    sweep,
+)
 from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.write.commit import commit
+from broker_lite.pipeline.write.kept_batches import HEADER_COLUMN
 from broker_lite.pipeline.write.log_writer import StagedSegment
 from broker_lite.pipeline.write.options import WriteOptions
 from broker_lite.pipeline.write.row_writer import RowWriter, WritePlan
@@ -56,6 +63,10 @@ class SegmentsWriter(DataSourceArrowWriter):
         io, root = open_file_io(parsed.path)
         with locked(io, root):
             refuse_unusable(io, root)
+        if parsed.keep_batches and is_data_directory(io, root):
+            raise WriteRefused(
+                f"data directory {root} of a broker: producer ids are its own, so keepBatches=false"
+            )
         self.plan = WritePlan.make(io, root, parsed, f"{uuid.uuid4().hex}-")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:  # type: ignore[explicit-override]
@@ -86,6 +97,7 @@ class SegmentsWriter(DataSourceArrowWriter):
             segments,
             base_offset=plan.options.base_offset,
             sync=plan.options.sync,
+            gaps_are_compacted=plan.options.keep_offsets,
         )
         sweep(plan.io, plan.root, plan.job)
 
@@ -101,3 +113,5 @@ def _check_columns(options: WriteOptions, columns: list[str]) -> None:
         raise ValueError("the DataFrame has no column topic, and there is no option topic")
     if options.keep_offsets and "offset" not in columns:
         raise ValueError("option keepOffsets: the DataFrame has no column offset")
+    if options.keep_batches and HEADER_COLUMN not in columns:
+        raise ValueError(f"option keepBatches: the DataFrame has no column {HEADER_COLUMN}")

@@ -15,12 +15,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from broker_lite.log.files.checkpoints import CLEANER_FILE, format_offsets
 from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.log.files.names import DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
 from broker_lite.log.producers.snapshot import encode_snapshot
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join, read_whole
-from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.layout import PartitionLog, find_partitions, read_checkpoint
 from broker_lite.pipeline.files.log_end import log_end
 from broker_lite.pipeline.files.log_root import (
     WriteRefused,
@@ -52,11 +53,11 @@ class CommittedPartition(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """A staged segment and its place in the log."""
+    """A staged segment and its place in the log; with an epoch, all its batches get that."""
 
     segment: StagedSegment
     shift: int
-    leader_epoch: int
+    leader_epoch: int | None
 
     @property
     def base_offset(self) -> int:
@@ -68,15 +69,27 @@ class _Placed(NamedTuple):
 
     @property
     def is_restamped(self) -> bool:
-        return self.shift != 0 or self.leader_epoch != LEADER_EPOCH
+        return self.shift != 0 or self.leader_epoch is not None
+
+    @property
+    def epochs(self) -> list[tuple[int, int]]:
+        """The leader epochs of its batches, each with the offset where it begins."""
+        if self.leader_epoch is not None:
+            return [(self.leader_epoch, self.base_offset)]
+        return [(epoch, offset + self.shift) for epoch, offset in _epochs_of(self.segment)]
 
 
 class _Change(NamedTuple):
-    """A file to rename; with `copied`, a restamped copy replaces the rename."""
+    """A file to rename; with `copied`, a restamped copy replaces the rename.
+
+    Attributes:
+        before: path of a staged copy of the file that this one replaces, None if there is none.
+    """
 
     staged: str
     final: str
     copied: _Placed | None = None
+    before: str | None = None
 
 
 def commit(
@@ -86,6 +99,7 @@ def commit(
     *,
     base_offset: int | None = None,
     sync: bool = True,
+    gaps_are_compacted: bool = False,
 ) -> list[CommittedPartition]:
     """Append staged segments to their partitions.
 
@@ -95,6 +109,8 @@ def commit(
         segments: of all partitions, in the order to append them.
         base_offset: where empty logs begin; None means 0.
         sync: fsync before the segments become visible.
+        gaps_are_compacted: note in the cleaner's checkpoint how far offsets are missing; without
+            it, a reader takes them for lost.
 
     Returns:
         What was added, sorted by topic and partition.
@@ -121,6 +137,11 @@ def commit(
             _Partition(io, root, logs.get(key), segments, base_offset)
             for key, segments in sorted(by_partition.items())
         ]
+        cleaned = {one.key: one.end_offset for one in partitions if one.has_gaps}
+        if not gaps_are_compacted:
+            cleaned = {}
+        if cleaned:
+            cleaned = {**read_checkpoint(io, join(root, CLEANER_FILE)), **cleaned}
         changes = [change for partition in partitions for change in partition.prepare()]
         if sync:
             _sync_files(io, changes)
@@ -129,6 +150,8 @@ def commit(
             for partition in partitions:
                 partition.remove_empty_segment()
             _make_all(io, changes)
+            if cleaned:
+                _write_new(io, join(root, CLEANER_FILE), format_offsets(cleaned).encode())
             if sync:
                 _sync_directories(io, root, partitions)
             if local_root is not None:
@@ -197,7 +220,7 @@ class _Partition:
         return base_offset
 
     def _place(self, segments: Sequence[StagedSegment]) -> list[_Placed]:
-        leader_epoch = max(self.epochs.latest_epoch, LEADER_EPOCH)
+        leader_epoch = self._leader_epoch(segments)
         placed: list[_Placed] = []
         end_offset, shift, tag = self.first_offset, 0, ""
         for segment in segments:
@@ -212,6 +235,24 @@ class _Partition:
                 )
             end_offset = placed[-1].end_offset
         return placed
+
+    def _leader_epoch(self, segments: Sequence[StagedSegment]) -> int | None:
+        """Return the epoch of all new batches; None if each can keep its own.
+
+        See: S-63 (LeaderEpochFileCache.assign).
+        """
+        latest = self.epochs.latest_epoch
+        epochs = [latest, *(epoch for one in segments for epoch, _ in _epochs_of(one))]
+        return None if epochs == sorted(epochs) else max(latest, LEADER_EPOCH)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether offsets are missing, in the new segments or in front of them."""
+        has_records = self.log is not None and any(one.size_bytes for one in self.log.segments)
+        ends = [self.first_offset if has_records else self.placed[0].base_offset]
+        ends += [one.end_offset for one in self.placed]
+        starts = [one.base_offset for one in self.placed]
+        return ends[:-1] != starts or any(one.segment.has_gaps for one in self.placed)
 
     def prepare(self) -> Iterator[_Change]:
         """Assign offsets, and write snapshots and epochs; all in staged files."""
@@ -231,11 +272,17 @@ class _Partition:
                         copied = placed
                 yield _Change(staged, stem + suffix, copied)
         yield from self._snapshot(placed, self.end_offset, encode_snapshot(producers.values()))
-        if not self.epochs.entries:
-            self.epochs.assign(LEADER_EPOCH, self.placed[0].base_offset)
+        before = self.epochs.to_text().encode() if self.epochs.entries else None
+        entries = [entry for placed in self.placed for entry in placed.epochs]
+        is_new = [self.epochs.assign(*entry) for entry in entries]
+        if any(is_new):
             final = join(self.directory, EPOCH_FILE)
             staged = f"{final}.{self.placed[0].segment.placement.tag}{DELETED_SUFFIX}"
-            yield self._written(staged, final, self.epochs.to_text().encode())
+            change = self._written(staged, final, self.epochs.to_text().encode())
+            if before is not None:
+                copy = self._written(f"{staged}.before{DELETED_SUFFIX}", final, before)
+                change = change._replace(before=copy.staged)
+            yield change
 
     def _snapshot(self, placed: _Placed, offset: int, data: bytes) -> Iterator[_Change]:
         """See: S-18 (ProducerStateManager.takeSnapshot)."""
@@ -295,11 +342,32 @@ def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
                 )
     except BaseException:
         for change in reversed(made):
-            if io.exists(change.staged) and io.exists(change.final):
-                io.delete(change.final)
-            elif not io.exists(change.staged):
-                io.rename(change.final, change.staged)
+            _undo(io, change)
         raise
+
+
+def _undo(io: FileIO, change: _Change) -> None:
+    is_left = io.exists(change.staged)
+    if change.before is not None:
+        if not is_left:
+            io.rename(change.before, change.final)
+    elif is_left and io.exists(change.final):
+        io.delete(change.final)
+    elif not is_left:
+        io.rename(change.final, change.staged)
+
+
+def _write_new(io: FileIO, path: str, data: bytes) -> None:
+    """Replace a small file, after a sync."""
+    staged = f"{path}.tmp"
+    with io.create(staged) as file:
+        file.write(data)
+    io.sync(staged)
+    io.rename(staged, path)
+
+
+def _epochs_of(segment: StagedSegment) -> tuple[tuple[int, int], ...]:
+    return segment.epochs or ((LEADER_EPOCH, segment.base_offset),)
 
 
 def _sync_files(io: FileIO, changes: Sequence[_Change]) -> None:

@@ -7,10 +7,13 @@ the caller must write it before encoding more rows.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX
 from broker_lite.pipeline.write.record_input import RecordInput
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
+    CONTROL_FLAG,
     CURRENT_MAGIC,
+    DELETE_HORIZON_FLAG,
     HEADER,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
@@ -27,7 +30,8 @@ from broker_lite.record.loops.encode_records import varlong_size_bytes
 BATCH_BYTES: Final = 16384
 """The default of the Kafka producer's batch.size."""
 LEADER_EPOCH: Final = 0
-"""The commit overwrites it if the log has a later one."""
+KEPT_BYTES_MAX: Final = PLAIN_BYTES_MAX + RECORD_BATCH_OVERHEAD
+"""No reader takes a batch with more bytes of records."""
 
 _CRC_POSITION: Final = 17
 
@@ -42,6 +46,41 @@ class Producer(NamedTuple):
 
 
 NO_PRODUCER: Final = Producer()
+
+
+class KeptHeader(NamedTuple):
+    """What a batch keeps that was in a log before, whichever of its records are left.
+
+    Attributes:
+        base_timestamp: None means that of the first record.
+        max_timestamp: of a batch with LogAppendTime or without records; None means that of the
+            records that are left, as for all others.
+    """
+
+    base_offset: int
+    last_offset: int
+    record_count: int
+    codec: Codec
+    is_log_append_time: bool
+    is_control: bool
+    has_delete_horizon: bool
+    producer: Producer
+    leader_epoch: int
+    base_timestamp: int | None
+    max_timestamp: int | None
+
+    @property
+    def flags(self) -> int:
+        """The attributes without the codec.
+
+        See: R-12 (DefaultRecordBatch.computeAttributes).
+        """
+        return (
+            LOG_APPEND_TIME_FLAG * self.is_log_append_time
+            | TRANSACTIONAL_FLAG * self.producer.is_transactional
+            | CONTROL_FLAG * self.is_control
+            | DELETE_HORIZON_FLAG * self.has_delete_horizon
+        )
 
 
 class EncodedBatch(NamedTuple):
@@ -63,6 +102,9 @@ class BatchEncoder:
         codec: may change between batches.
         log_append_time_ms: the LogAppendTime of all batches; None means CreateTime.
 
+    Attributes:
+        leader_epoch: of the batches; the commit overwrites it if the log has a later one.
+
     See: R-50, R-51, R-55 (MemoryRecordsBuilder).
     """
 
@@ -78,6 +120,7 @@ class BatchEncoder:
         self.codec = codec
         self.batch_bytes = batch_bytes
         self.log_append_time_ms = log_append_time_ms
+        self.leader_epoch = LEADER_EPOCH
         self.record_count = 0
         self._buffer = memoryview(bytearray(batch_bytes))
         self._position = RECORD_BATCH_OVERHEAD
@@ -93,7 +136,9 @@ class BatchEncoder:
         """
         while row < end_row:
             if not self.record_count:
-                self._begin(rows, row)
+                # The encoder refuses an offset below next_offset.
+                own_offset = rows.offsets[row] if len(rows.offsets) else self.next_offset
+                self._begin(max(own_offset, self.next_offset), rows.timestamps[row])
             written = self._encode(rows, row, end_row, self.batch_bytes)
             if written == row and not self.record_count:
                 written = self._encode(rows, row, row + 1, self._make_room(rows, row))
@@ -103,19 +148,65 @@ class BatchEncoder:
                 yield self.finish()
             row = written
 
+    def begin(self, header: KeptHeader, first_timestamp: int) -> None:
+        """Begin a batch that keeps its header; fill() and keep() follow. No batch may be open.
+
+        Args:
+            header: of the batch.
+            first_timestamp: of its first record, for a header without a base timestamp.
+
+        Raises:
+            ValueError: its offsets are not behind those of the batches before.
+        """
+        assert not self.record_count, "the open batch would be lost"
+        if header.base_offset < self.next_offset:
+            raise ValueError(f"it begins below {self.next_offset}, where another batch ends")
+        base_timestamp = header.base_timestamp
+        self._begin(
+            header.base_offset, first_timestamp if base_timestamp is None else base_timestamp
+        )
+        self.next_offset = header.base_offset
+
+    def fill(self, rows: RecordInput, row: int, end_row: int) -> None:
+        """Encode rows into the batch of begin(), which grows with them.
+
+        Raises:
+            ValueError: a row cannot be encoded, or the batch would be too large to be read again.
+        """
+        while row < end_row:
+            written = self._encode(rows, row, end_row, len(self._buffer))
+            if written > row:
+                self._take(rows, written - row)
+            else:
+                self._enlarge(rows, row)
+            row = written
+
+    def keep(self, header: KeptHeader) -> EncodedBatch:
+        """Close the batch of begin(); without records it is one that compaction has emptied."""
+        max_timestamp = self._max_timestamp
+        is_told = header.is_log_append_time or not self.record_count
+        if is_told and header.max_timestamp is not None:
+            max_timestamp = header.max_timestamp
+        self.next_offset = header.last_offset + 1
+        return self._close(header.flags, max_timestamp, header.producer)
+
     def finish(self, producer: Producer = NO_PRODUCER) -> EncodedBatch:
         """Close the open batch, which must have at least one record."""
         assert self.record_count, "a batch has records"
-        if self.codec is Codec.NONE:
+        flags = TRANSACTIONAL_FLAG * producer.is_transactional
+        if self.log_append_time_ms is None:
+            return self._close(flags, self._max_timestamp, producer)
+        return self._close(flags | LOG_APPEND_TIME_FLAG, self.log_append_time_ms, producer)
+
+    def _close(self, flags: int, max_timestamp: int, producer: Producer) -> EncodedBatch:
+        codec = self.codec if self.record_count else Codec.NONE
+        if codec is Codec.NONE:
             batch = self._buffer[: self._position]
         else:
-            records = compress(self.codec, self._buffer[RECORD_BATCH_OVERHEAD : self._position])
+            records = compress(codec, self._buffer[RECORD_BATCH_OVERHEAD : self._position])
             batch = memoryview(bytearray(RECORD_BATCH_OVERHEAD + len(records)))
             batch[RECORD_BATCH_OVERHEAD:] = records
-        max_timestamp = self._max_timestamp
-        if self.log_append_time_ms is not None:
-            max_timestamp = self.log_append_time_ms
-        self._write_header(batch, max_timestamp, producer)
+        self._write_header(batch, int(codec) | flags, max_timestamp, producer)
         encoded = EncodedBatch(
             batch, self._base_offset, self.next_offset - 1, max_timestamp, self.record_count
         )
@@ -134,11 +225,9 @@ class BatchEncoder:
         if self.batch_bytes > len(self._buffer):
             self._buffer = memoryview(bytearray(self.batch_bytes))
 
-    def _begin(self, rows: RecordInput, row: int) -> None:
-        # The encoder refuses an offset below next_offset.
-        own_offset = rows.offsets[row] if len(rows.offsets) else self.next_offset
-        self._base_offset = max(own_offset, self.next_offset)
-        self._base_timestamp = rows.timestamps[row]
+    def _begin(self, base_offset: int, base_timestamp: int) -> None:
+        self._base_offset = base_offset
+        self._base_timestamp = base_timestamp
         self._max_timestamp = -1
         self._position = RECORD_BATCH_OVERHEAD
 
@@ -169,18 +258,28 @@ class BatchEncoder:
             self._buffer = memoryview(bytearray(end))
         return end
 
-    def _write_header(self, batch: memoryview, max_timestamp: int, producer: Producer) -> None:
-        attributes = int(self.codec)
-        if self.log_append_time_ms is not None:
-            attributes |= LOG_APPEND_TIME_FLAG
-        if producer.is_transactional:
-            attributes |= TRANSACTIONAL_FLAG
+    def _enlarge(self, rows: RecordInput, row: int) -> None:
+        """Enlarge the buffer for a row that the open batch has no room for."""
+        timestamp_delta = rows.timestamps[row] - self._base_timestamp
+        size_bytes = rows.encoder.record_size_bytes(
+            row, timestamp_delta, rows.offsets[row] - self._base_offset
+        )
+        end = self._position + varlong_size_bytes(size_bytes) + size_bytes
+        if end > KEPT_BYTES_MAX:
+            raise ValueError(f"its records take more than {KEPT_BYTES_MAX} bytes")
+        buffer = memoryview(bytearray(min(max(end, 2 * len(self._buffer)), KEPT_BYTES_MAX)))
+        buffer[: self._position] = self._buffer[: self._position]
+        self._buffer = buffer
+
+    def _write_header(
+        self, batch: memoryview, attributes: int, max_timestamp: int, producer: Producer
+    ) -> None:
         HEADER.pack_into(
             batch,
             0,
             self._base_offset,
             len(batch) - LOG_OVERHEAD,
-            LEADER_EPOCH,
+            self.leader_epoch,
             CURRENT_MAGIC,
             0,
             attributes,

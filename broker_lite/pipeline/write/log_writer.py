@@ -62,6 +62,8 @@ class StagedSegment(NamedTuple):
         end_offset: the offset after its last batch.
         suffixes: of its files, that of the log last.
         producers: a snapshot of the producers of these segments, as of its end.
+        epochs: the leader epochs of its batches, each with the offset where it begins.
+        has_gaps: whether offsets are missing in it, or in front of it.
     """
 
     placement: Placement
@@ -71,6 +73,8 @@ class StagedSegment(NamedTuple):
     record_count: int
     suffixes: tuple[str, ...]
     producers: bytes
+    epochs: tuple[tuple[int, int], ...] = ()
+    has_gaps: bool = False
 
     def staged_path(self, suffix: str) -> str:
         """Return the path of a file before the commit."""
@@ -95,6 +99,7 @@ class LogWriter:
         self._io = io
         self._open: _OpenSegment | None = None
         self._producers = ProducerStateManager()
+        self._next_offset: int | None = None
 
     def append(self, batch: EncodedBatch) -> None:
         """Write a batch; roll a new segment if it does not fit.
@@ -107,6 +112,7 @@ class LogWriter:
         segment = self._segment_for(batch)
         segment.append(batch)
         view = RecordBatch(memoryview(batch.data), 0, len(batch.data))
+        self._note_offsets(view, segment)
         if view.has_producer_id:
             self._note_producer(view, segment)
 
@@ -150,6 +156,17 @@ class LogWriter:
             self.segments.append(self._open.close(self._producers.to_snapshot()))
             self._open = None
 
+    def _note_offsets(self, batch: RecordBatch, segment: "_OpenSegment") -> None:
+        """Note the leader epoch, and offsets that are missing."""
+        if not segment.epochs or segment.epochs[-1][0] != batch.leader_epoch:
+            segment.epochs.append((batch.leader_epoch, batch.base_offset))
+        if batch.record_count <= batch.last_offset_delta or self._next_offset not in (
+            None,
+            batch.base_offset,
+        ):
+            segment.has_gaps = True
+        self._next_offset = batch.next_offset
+
     def _note_producer(self, batch: RecordBatch, segment: "_OpenSegment") -> None:
         """See: S-16, S-43 (LogSegment.updateProducerState)."""
         completed = self._producers.replay(batch)
@@ -184,6 +201,8 @@ class _OpenSegment:
         self._offset_index = bytearray()
         self._time_index = bytearray()
         self.transaction_index = bytearray()
+        self.epochs: list[tuple[int, int]] = []
+        self.has_gaps = False
 
     def has_room_for(self, batch: EncodedBatch) -> bool:
         """See: S-30 (LogSegment.shouldRoll)."""
@@ -242,4 +261,6 @@ class _OpenSegment:
             self._record_count,
             (*indexes, LOG_SUFFIX),
             producers,
+            tuple(self.epochs),
+            self.has_gaps,
         )

@@ -22,6 +22,7 @@ _NAMES: Final = (
     "baseOffset",
     "timestampType",
     "keepOffsets",
+    "keepBatches",
     "sync",
 )
 _SIZE_MAX: Final = (1 << 31) - 1
@@ -63,7 +64,9 @@ class WriteOptions:
         partitions: partitions per topic, for rows without a partition; None means the existing
             ones.
         base_offset: where empty logs begin.
+        is_compressed_anew: the codec was given, so kept batches get it, too.
         keep_offsets: rows keep the offset of their column.
+        keep_batches: rows with a header in the column `batch` begin a batch that keeps it.
         sync: fsync before the segments become visible.
     """
 
@@ -71,11 +74,13 @@ class WriteOptions:
     topic: str | None = None
     partitions: int | None = None
     compression: Compression = Compression.NONE
+    is_compressed_anew: bool = False
     batch_bytes: int = BATCH_BYTES
     segment_bytes: int = SEGMENT_BYTES
     base_offset: int | None = None
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
     keep_offsets: bool = False
+    keep_batches: bool = False
     sync: bool = True
 
     @classmethod
@@ -91,16 +96,20 @@ class WriteOptions:
             raise given.error("path", "the log directory to write to must be given")
         if "baseOffset" in given and given.flag("keepOffsets", False):
             raise given.error("baseOffset", "keepOffsets=true already decides where the log begins")
+        if given.flag("keepBatches", False) and not given.flag("keepOffsets", False):
+            raise given.error("keepBatches", "batches have offsets, so it needs keepOffsets=true")
         return cls(
             path=path,
             topic=given.parsed("topic", topic_name),
             partitions=given.count("partitions"),
             compression=given.choice("compression", Compression.NONE),
+            is_compressed_anew="compression" in given,
             batch_bytes=given.parsed("batchBytes", _batch_size) or BATCH_BYTES,
             segment_bytes=given.parsed("segmentBytes", _segment_size) or SEGMENT_BYTES,
             base_offset=given.parsed("baseOffset", _offset),
             timestamp_type=given.choice("timestampType", TimestampType.CREATE_TIME),
             keep_offsets=given.flag("keepOffsets", False),
+            keep_batches=given.flag("keepBatches", False),
             sync=given.flag("sync", True),
         )
 

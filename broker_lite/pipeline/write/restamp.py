@@ -15,8 +15,10 @@ _PREFIX: Final = struct.Struct(">qii")
 READ_BYTES: Final = 4 << 20
 
 
-def restamp_local(path: str, shift: int, leader_epoch: int) -> None:
+def restamp_local(path: str, shift: int, leader_epoch: int | None) -> None:
     """Shift the offsets of a local file of v2 batches in place, and set their leader epoch.
+
+    Without a leader epoch, each batch keeps its own.
 
     Raises:
         OSError: the file cannot be opened.
@@ -30,7 +32,7 @@ def restamp_copy(
     source: str,
     target: str,
     shift: int,
-    leader_epoch: int,
+    leader_epoch: int | None,
     *,
     read_bytes: int = READ_BYTES,
 ) -> None:
@@ -41,7 +43,7 @@ def restamp_copy(
         source: path of the file.
         target: path of the copy.
         shift: is added to all offsets.
-        leader_epoch: of all batches.
+        leader_epoch: of all batches; None lets each keep its own.
         read_bytes: how much is read at once; a larger batch is read as a whole.
 
     Raises:
@@ -60,14 +62,16 @@ def restamp_copy(
 
 
 def _restamp(
-    data: bytearray | mmap.mmap, position: int, end: int, shift: int, leader_epoch: int
+    data: bytearray | mmap.mmap, position: int, end: int, shift: int, leader_epoch: int | None
 ) -> int:
     """Change the whole batches from a position on; return the position after them."""
     while position + _PREFIX.size <= end:
-        base_offset, length, _ = _PREFIX.unpack_from(data, position)
+        base_offset, length, epoch = _PREFIX.unpack_from(data, position)
         following = position + LOG_OVERHEAD + length
         if following > end:
             break
-        _PREFIX.pack_into(data, position, base_offset + shift, length, leader_epoch)
+        if leader_epoch is not None:
+            epoch = leader_epoch
+        _PREFIX.pack_into(data, position, base_offset + shift, length, epoch)
         position = following
     return position

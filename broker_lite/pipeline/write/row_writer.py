@@ -16,6 +16,7 @@ from broker_lite.log.files.names import parse_partition_directory
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.log_root import refuse_unknown_partition
 from broker_lite.pipeline.write.encode import BatchEncoder
+from broker_lite.pipeline.write.kept_batches import HEADER_COLUMN, KeptBatches
 from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment
 from broker_lite.pipeline.write.options import TimestampType, WriteOptions, topic_name
 from broker_lite.pipeline.write.record_input import RecordInput, bytes_column, record_input
@@ -54,6 +55,14 @@ class WritePlan(NamedTuple):
         return cls(io, root, options, job, time.time_ns() // 1_000_000, counts)
 
 
+class _Output(NamedTuple):
+    """Where the rows of one partition go; `kept` is for rows with a column `batch`."""
+
+    encoder: BatchEncoder
+    writer: LogWriter
+    kept: KeptBatches | None
+
+
 class RowWriter:
     """Writes the rows of one attempt of a task.
 
@@ -67,7 +76,7 @@ class RowWriter:
         self._plan = plan
         self._tag = f"{plan.job}-{attempt}"
         self._unkeyed = first_unkeyed
-        self._outputs: dict[tuple[str, int], tuple[BatchEncoder, LogWriter]] = {}
+        self._outputs: dict[tuple[str, int], _Output] = {}
 
     def write(self, arrow_batch: pa.RecordBatch) -> None:
         """Write the rows of an Arrow batch.
@@ -79,17 +88,19 @@ class RowWriter:
         for topic, rows in self._by_topic(arrow_batch):
             partitions = self._partitions(rows, topic)
             order = pc.sort_indices(partitions)  # stable, so rows of a partition keep their order
+            rows = rows.take(order)
             records = record_input(
-                rows.take(order),
+                rows,
                 default_timestamp_ms=self._plan.now_ms,
                 keep_offsets=self._plan.options.keep_offsets,
             )
+            headers = rows.column(HEADER_COLUMN) if self._plan.options.keep_batches else None
             runs = pc.run_end_encode(partitions.take(order))
             first = 0
             for partition, end in zip(
                 runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True
             ):
-                self._append(topic, partition, records, first, end)
+                self._append(topic, partition, records, headers, first, end)
                 first = end
         self._unkeyed += 1
 
@@ -100,10 +111,12 @@ class RowWriter:
             OSError: a file cannot be written.
         """
         segments = []
-        for _, (encoder, writer) in sorted(self._outputs.items(), key=lambda item: item[0]):
-            if encoder.record_count:
-                writer.append(encoder.finish())
-            segments += writer.close()
+        for _, output in sorted(self._outputs.items(), key=lambda item: item[0]):
+            if output.kept is not None:
+                output.kept.finish()
+            elif output.encoder.record_count:
+                output.writer.append(output.encoder.finish())
+            segments += output.writer.close()
         return segments
 
     def _by_topic(self, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -134,16 +147,24 @@ class RowWriter:
         return chosen if given is None else pc.coalesce(given, chosen)
 
     def _append(
-        self, topic: str, partition: int, records: RecordInput, first: int, end: int
+        self,
+        topic: str,
+        partition: int,
+        records: RecordInput,
+        headers: pa.Array | None,
+        first: int,
+        end: int,
     ) -> None:
         output = self._outputs.get((topic, partition))
         if output is None:
             output = self._outputs[topic, partition] = self._open(topic, partition)
-        encoder, writer = output
-        for batch in encoder.append(records, first, end):
-            writer.append(batch)
+        if output.kept is not None:
+            output.kept.append(records, headers, first, end)
+            return
+        for batch in output.encoder.append(records, first, end):
+            output.writer.append(batch)
 
-    def _open(self, topic: str, partition: int) -> tuple[BatchEncoder, LogWriter]:
+    def _open(self, topic: str, partition: int) -> _Output:
         plan, options = self._plan, self._plan.options
         if partition < 0:
             raise ValueError(f"partition {partition} of topic {topic} is below 0")
@@ -163,4 +184,7 @@ class RowWriter:
             codec=options.compression.codec,
             log_append_time_ms=plan.now_ms if appended else None,
         )
-        return encoder, LogWriter(plan.io, placement)
+        writer = LogWriter(plan.io, placement)
+        codec = options.compression.codec if options.is_compressed_anew else None
+        kept = KeptBatches(encoder, writer, codec) if options.keep_batches else None
+        return _Output(encoder, writer, kept)

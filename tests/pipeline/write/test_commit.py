@@ -242,3 +242,64 @@ def test_storage_whose_files_cannot_be_changed() -> None:
     for base in (0, 4):
         with io.open(f"{placement.directory}/{base:020d}.log") as file:
             assert int.from_bytes(file.read_at(0, 8), "big") == base
+
+
+def with_epochs(root: Path, tag: str, first_offset: int, *epochs: int) -> list[StagedSegment]:
+    """Stage a batch of two records of each epoch."""
+    writer = LogWriter(IO, Placement(str(root), "topic", 0, f"job-{tag}"))
+    encoder = BatchEncoder(first_offset)
+    for epoch in epochs:
+        encoder.leader_epoch = epoch
+        list(encoder.append(rows_of(numbered(2)), 0, 2))
+        writer.append(encoder.finish())
+    return writer.close()
+
+
+def test_s_61_s_63_batches_keep_their_epochs_if_those_of_the_log_do_not_fall(
+    tmp_path: Path,
+) -> None:
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "a", 0, 2, 5))
+    path = tmp_path / "topic-0" / EPOCH_FILE
+    assert path.read_text() == "0\n2\n2 0\n5 2\n"
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "b", 4, 5, 7))
+    assert path.read_text() == "0\n3\n2 0\n5 2\n7 6\n"
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "c", 8, 3, 9))
+    assert path.read_text() == "0\n3\n2 0\n5 2\n7 6\n"
+    found = [one.leader_epoch for log in sorted(path.parent.glob("*.log")) for one in batches(log)]
+    assert found == [2, 5, 5, 7, 7, 7]
+
+
+class OnlyOnePartition(LocalFileIO):
+    """Files of which those of another partition cannot be renamed."""
+
+    __slots__ = ()
+
+    def rename(self, old: str, new: str) -> None:  # type: ignore[explicit-override]
+        if "/topic-1/" in new:
+            raise OSError("no room")
+        super().rename(old, new)
+
+
+def test_s_61_an_error_brings_the_epochs_back(tmp_path: Path) -> None:
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "a", 0, 2))
+    other = Placement(str(tmp_path), "topic", 1, "job-b")
+    segments = [*with_epochs(tmp_path, "b", 2, 6), *stage(other, numbered(2))]
+    with pytest.raises(OSError, match="no room"):
+        commit(OnlyOnePartition(), str(tmp_path), segments)
+    assert (tmp_path / "topic-0" / EPOCH_FILE).read_text() == "0\n1\n2 0\n"
+    assert offsets_of(tmp_path / "topic-0") == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("is_noted", "expected"), [(True, "0\n2\ngone 3 9\ntopic 0 9\n"), (False, None)]
+)
+def test_s_70_missing_offsets_are_noted_as_compacted(
+    tmp_path: Path, is_noted: bool, expected: str | None
+) -> None:
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "a", 0, 0), gaps_are_compacted=True)
+    checkpoint = tmp_path / "cleaner-offset-checkpoint"
+    assert not checkpoint.exists(), "nothing is missing"
+    if is_noted:
+        checkpoint.write_text("0\n1\ngone 3 9\n")
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "b", 7, 0), gaps_are_compacted=is_noted)
+    assert (checkpoint.read_text() if checkpoint.exists() else None) == expected

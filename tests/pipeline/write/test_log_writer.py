@@ -94,3 +94,22 @@ def test_s_41_staged_files_are_removed_by_the_next_start(tmp_path: Path) -> None
 def test_nothing_written_makes_no_segment(tmp_path: Path) -> None:
     assert LogWriter(LocalFileIO(), Placement(str(tmp_path), "topic", 0, "job-1")).close() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_r_18_s_61_gaps_and_leader_epochs_are_noted(tmp_path: Path) -> None:
+    writer = LogWriter(LocalFileIO(), Placement(str(tmp_path), "topic", 0, "job-1"))
+    encoder = BatchEncoder(0)
+    for epoch, skipped in ((1, 0), (1, 0), (4, 0)):
+        encoder.skip(skipped)
+        encoder.leader_epoch = epoch
+        list(encoder.append(rows_of(numbered(2)), 0, 2))
+        writer.append(encoder.finish())
+    (segment,) = writer.close()
+    assert (segment.epochs, segment.has_gaps) == (((1, 0), (4, 4)), False)
+    writer = LogWriter(LocalFileIO(), Placement(str(tmp_path), "topic", 1, "job-1"))
+    for _ in range(2):
+        encoder.skip(3)
+        list(encoder.append(rows_of(numbered(2)), 0, 2))
+        writer.append(encoder.finish())
+    (segment,) = writer.close()
+    assert (segment.epochs, segment.has_gaps) == (((4, 9),), True)

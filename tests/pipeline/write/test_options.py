@@ -46,8 +46,10 @@ def test_all_options_in_any_case() -> None:
         base_offset=0,
         timestamp_type=TimestampType.LOG_APPEND_TIME,
         sync=False,
+        is_compressed_anew=True,
     )
     assert options.compression.codec is Codec.ZSTD
+    assert options.is_compressed_anew
     assert WriteOptions.parse({"path": "logs", "keepOffsets": "true"}).keep_offsets
 
 
@@ -56,6 +58,7 @@ def test_all_options_in_any_case() -> None:
     [
         ({"path": ""}, "the log directory to write to must be given"),
         ({"topics": "t"}, "option topics: there is none of this name, only topic"),
+        ({"keepBatches": "true"}, "option keepBatches='true': batches have offsets"),
         ({"topic": "a/b"}, "option topic='a/b': 1 to 249 letters"),
         ({"topic": ".."}, "option topic='..': 1 to 249 letters"),
         ({"partitions": "0"}, "option partitions='0': a whole number above 0"),

@@ -85,9 +85,11 @@ def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
 
 def segment_of(root: str, row: Row) -> StagedSegment:
     """Make a staged segment of a row."""
-    topic, partition, tag, *numbers, suffixes, producers = row
+    topic, partition, tag, base_offset, end_offset, size_bytes, record_count, *rest = row
     placement = Placement(root, topic, partition, tag)
-    return StagedSegment._make((placement, *numbers, tuple(suffixes), bytes(producers)))
+    numbers = base_offset, end_offset, size_bytes, record_count
+    suffixes, producers = rest
+    return StagedSegment(placement, *numbers, tuple(suffixes), bytes(producers))
 
 
 class GenerateSource(DataSource):
@@ -144,6 +146,6 @@ class GenerateReader(DataSourceReader):
 
 def _row(segment: StagedSegment) -> tuple[object, ...]:
     """Make a row of a staged segment; Spark wants lists for arrays."""
-    placement, *numbers, suffixes, producers = segment
+    placement, *numbers, suffixes, producers, _, _ = segment
     place = placement.topic, placement.partition, placement.tag
     return (*place, *numbers, list(suffixes), producers)
