@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -39,6 +40,29 @@ def assignments(flag: str, texts: list[str]) -> dict[str, str]:
         if text.find("=") < 1:
             raise SettingsError(f"{flag} {text}: NAME=VALUE is expected")
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def check_log(path: str, options: Mapping[str, str]) -> None:
+    """Look for the partitions of a log before Spark does, which would tell an error less well.
+
+    Raises:
+        SettingsError: there is no partition.
+        ValueError: an option is wrong, or a named topic is missing.
+        OSError: the directory is missing or cannot be listed.
+    """
+    from broker_lite.pipeline.files.open_file_io import open_file_io
+    from broker_lite.pipeline.read.options import ReadOptions
+    from broker_lite.pipeline.read.ranges import find_logs
+
+    io, root = open_file_io(path)
+    if not find_logs(io, root, ReadOptions.parse({**options, "path": path})):
+        raise SettingsError(f"{path}: there is no partition of a topic that is asked for")
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Print what a job left out, or what needs care, to standard error: a line for each kind."""
+    for note in notes:
+        print(f"broker-lite: {note}", file=sys.stderr)
 
 
 def write_text(place: str, text: str) -> None:

@@ -2,7 +2,12 @@
 
 import argparse
 
-from broker_lite.commands.shared.spark_options import Session, add_source_options, source_options
+from broker_lite.commands.shared.spark_options import (
+    Session,
+    add_source_options,
+    source_options,
+    tell_notes,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="errorifexists",
         help="what to do if the table exists; default: %(default)s",
     )
+    parser.add_argument(
+        "--committed",
+        action="store_true",
+        help="leave out the records of aborted and open transactions, as isolationLevel="
+        "read_committed does; default: all records, as Kafka's consumers read",
+    )
     parser.add_argument("--batches", metavar="TARGET", help="also write a table of batch headers")
 
 
@@ -27,15 +38,20 @@ def run(spark: Session, options: argparse.Namespace) -> int:
     """Export a log."""
     from broker_lite.pipeline.spark.jobs.export import export
 
-    export(
+    given = source_options(options)
+    if options.committed:
+        given["isolationLevel"] = "read_committed"
+    exported = export(
         spark,
         options.path,
         options.target,
-        source_options(options),
+        given,
         table_format=options.format,
         compression=options.compression,
         mode=options.mode,
         batches_target=options.batches,
     )
-    print(f"Exported {options.path} to {options.target}.")
+    tell_notes(exported.notes)
+    if exported.records is not None:
+        print(f"Exported {exported.records} records of {options.path} to {options.target}.")
     return 0

@@ -3,7 +3,7 @@
 import argparse
 
 from broker_lite.commands.shared.flags import add_repeatable
-from broker_lite.commands.shared.spark_options import Session, assignments
+from broker_lite.commands.shared.spark_options import Session, assignments, tell_notes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,7 @@ def run(spark: Session, options: argparse.Namespace) -> int:
 
     keeps = "false" if options.new_offsets else "true"
     given = {"keepOffsets": keeps, **assignments("--option", options.option)}
-    import_table(spark, options.table, options.path, given, table_format=options.format)
+    notes = import_table(spark, options.table, options.path, given, table_format=options.format)
+    tell_notes(notes)
     print(f"Imported {options.table} into {options.path}.")
     return 0

@@ -1,20 +1,69 @@
-"""Exports records as a Parquet or Delta table, partitioned by topic and partition."""
+"""Exports records as a Parquet or Delta table, partitioned by topic and partition.
 
-from collections.abc import Mapping
+The batches of the records, with their producers, sequences and leader epochs, and the markers of
+transactions go into a table of their own beside it, so that import can make the same log again.
+What cannot be kept, or is not what it seems, is told with its count.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
-PARQUET: Final = "parquet"
-DELTA: Final = "delta"
+from broker_lite.pipeline.read.options import IsolationLevel, ReadOptions
+from broker_lite.pipeline.spark.jobs.batch_states import (
+    STATE,
+    State,
+    is_abort,
+    is_hidden,
+    is_state,
+    partition_ends,
+    with_states,
+)
+from broker_lite.pipeline.spark.jobs.exported import (
+    BATCHES,
+    DELTA,
+    KEPT_COLUMNS,
+    PARQUET,
+    RECORD_COLUMNS,
+    batches_place,
+    is_there,
+    read_export,
+)
+from broker_lite.pipeline.views.record_schema import BATCH_OFFSET
+
+__all__ = ["ExportError", "Exported", "export", "read_export", "records_of"]
+
+BROADCAST_MAX: Final = 1_000_000
+"""Batches that each task may hold, 64 MB; more are joined by a sort."""
 
 _DIRECTORIES: Final = ("topic", "partition")
+_ENDINGS: Final = ("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp")
+_OWN_COLUMNS: Final = ("columns", "view")
+_ISOLATION: Final = ("isolationlevel", "kafka.isolation.level")
+_HEADER_KEYS: Final = "headerKeys"
+_REPLACEMENT: Final = "\ufffd"
 
 
 class ExportError(ValueError):
     """An export is not possible; the text is one line for the user."""
+
+
+class Exported(NamedTuple):
+    """What an export wrote.
+
+    Attributes:
+        records: how many; None if the table was there and stayed as it was.
+        notes: what was left out, or needs care: one line for each kind, with its count.
+    """
+
+    records: int | None
+    notes: tuple[str, ...]
 
 
 def export(
@@ -27,31 +76,165 @@ def export(
     compression: str = "zstd",
     mode: str = "errorifexists",
     batches_target: str | None = None,
-) -> None:
+) -> Exported:
     """Write the records of a log as a table, headers included.
+
+    Without isolationLevel=read_committed the records of aborted and of open transactions are in the
+    table, too, and its column `transaction` says so.
 
     Args:
         spark: a session; for Delta with its jar and extension.
         path: of the data source.
         target: directory or URI of the table.
-        options: of the data source.
+        options: of the data source. With `columns` or `view` the table has only these columns, and
+            import cannot make the batches again.
         table_format: parquet or delta.
         compression: of the Parquet files.
         mode: of Spark's writer: errorifexists, overwrite, append or ignore.
-        batches_target: target of a table of batch headers, None for no such table.
+        batches_target: target of another table of batch headers, None for no such table.
 
     Raises:
-        ExportError: Delta is wanted and not installed.
+        ExportError: Delta is wanted and not installed, or the table exists.
     """
     if table_format == DELTA and find_spec("delta") is None:
         raise ExportError("format delta: the package delta-spark is not installed")
-    tables = {target: records_of(spark, path, options)}
-    if batches_target is not None:
-        reader = spark.read.format("kafka_segments").options(**options)
-        tables[batches_target] = reader.option("view", "batches").load(path)
-    for place, table in tables.items():
-        writer = table.write.format(table_format).mode(mode).partitionBy(*_DIRECTORIES)
-        writer.option("compression", compression).save(place)
+    if mode in ("ignore", "errorifexists") and is_there(spark, target):
+        if mode == "errorifexists":
+            raise ExportError(f"{target} already exists: modes append and overwrite write to it")
+        return Exported(None, (f"{target} already exists: it stays as it is",))
+    given = {name.lower(): value for name, value in options.items()}
+    batches = _batches_of(spark, path, given).persist(StorageLevel.MEMORY_AND_DISK)
+    tables = _Writer(table_format, compression, mode)
+    try:
+        if given.keys() & set(_OWN_COLUMNS):
+            records = records_of(spark, path, options)
+            seen = tables.write(records, target, _DIRECTORIES)
+            notes: list[str] = [f"only some columns: without {BATCHES}, import makes new batches"]
+        else:
+            seen, notes = _export_all(spark, path, target, given, batches, tables)
+        if batches_target is not None:
+            tables.write(batches, batches_target, _DIRECTORIES)
+    finally:
+        batches.unpersist()
+    return Exported(seen["records"], tuple(notes))
+
+
+class _Writer(NamedTuple):
+    """How tables are written."""
+
+    table_format: str
+    compression: str
+    mode: str
+
+    def write(self, table: DataFrame, target: str, directories: tuple[str, ...]) -> dict[str, Any]:
+        """Write a table and return the counts of what went through."""
+        seen = Observation()
+        counts = [F.count(F.lit(1)).alias("records")]
+        if {STATE, "headers"} <= set(table.columns):
+            hidden = (State.ABORTED, State.OPEN)
+            counts += [F.count_if(is_state(state)).alias(state.value) for state in hidden]
+            keys = F.filter("headers", lambda pair: pair["key"].contains(_REPLACEMENT))
+            replaced = F.when(F.col("headers").isNotNull(), F.size(keys))
+            counts.append(F.sum(replaced).alias(_HEADER_KEYS))
+        writer = table.observe(seen, *counts).write.format(self.table_format).mode(self.mode)
+        writer.partitionBy(*directories).option("compression", self.compression).save(target)
+        # Spark drops the counting from a plan that cannot have rows.
+        return defaultdict(int, seen.get)
+
+
+def _export_all(
+    spark: SparkSession,
+    path: str,
+    target: str,
+    options: Mapping[str, str],
+    batches: DataFrame,
+    tables: _Writer,
+) -> tuple[dict[str, Any], list[str]]:
+    parsed = ReadOptions.parse({**options, "path": path})
+    is_committed_only = parsed.isolation_level is IsolationLevel.READ_COMMITTED
+    ends = partition_ends(batches, is_committed_only=is_committed_only)
+    # A broker may write meanwhile: what came after the batches were read has no state yet.
+    columns = ",".join((*RECORD_COLUMNS, BATCH_OFFSET))
+    records = spark.read.format("kafka_segments").options(**options).option("columns", columns)
+    table = _before(records.load(path), ends, "offset")
+    if not is_committed_only:
+        table = _with_hidden_states(table, batches)
+    else:
+        table = table.withColumn(STATE, F.lit(None).cast("string"))
+    seen = tables.write(table.select(*RECORD_COLUMNS, *KEPT_COLUMNS), target, _DIRECTORIES)
+    kept = _before(batches, ends, "lastOffset")
+    if is_committed_only:
+        kept = kept.where(~is_hidden() & ~is_abort())
+    tables._replace(table_format=PARQUET).write(kept, batches_place(target), ())
+    notes = _left_out(batches, ends) if is_committed_only else _marked(seen)
+    return seen, [*notes, *_replaced(seen)]
+
+
+def _with_hidden_states(records: DataFrame, batches: DataFrame) -> DataFrame:
+    """Add the states of the transactions that a reader of committed records passes over."""
+    hidden = batches.where(is_hidden())
+    places = hidden.select(*_DIRECTORIES, F.col("baseOffset").alias(BATCH_OFFSET), STATE)
+    if places.count() <= BROADCAST_MAX:
+        places = F.broadcast(places)
+    return records.join(places, [*_DIRECTORIES, BATCH_OFFSET], "left")
+
+
+def _before(rows: DataFrame, ends: DataFrame, offset: str) -> DataFrame:
+    """Leave out the rows at or behind the ends of their partitions."""
+    joined = rows.join(F.broadcast(ends), list(_DIRECTORIES))
+    return joined.where(F.col(offset) < F.col("end")).drop("end")
+
+
+def _marked(seen: Mapping[str, Any]) -> Iterator[str]:
+    for state, name in ((State.ABORTED, "aborted"), (State.OPEN, "open")):
+        if seen[state.value]:
+            yield (
+                f"{seen[state.value]} records of {name} transactions are in the table, with"
+                f" {STATE} = '{state.value}'; --committed leaves them out"
+            )
+
+
+def _left_out(batches: DataFrame, ends: DataFrame) -> Iterator[str]:
+    records = F.col("recordCount")
+    is_behind = ~is_hidden() & ~F.col("isControl") & (F.col("baseOffset") >= F.col("end"))
+    kinds = {
+        "of aborted transactions": is_state(State.ABORTED),
+        "of open transactions": is_state(State.OPEN),
+        "behind an open transaction": is_behind,
+    }
+    sums = (F.sum(F.when(chosen, records)).alias(kind) for kind, chosen in kinds.items())
+    (row,) = batches.join(F.broadcast(ends), list(_DIRECTORIES)).agg(*sums).collect()
+    for kind in kinds:
+        if row[kind]:
+            yield f"{row[kind]} records {kind} are left out"
+
+
+def _replaced(seen: Mapping[str, Any]) -> Iterator[str]:
+    """Tell of header keys that the record view cannot give as they are.
+
+    See: R-32 (RecordHeader.key).
+    """
+    if seen[_HEADER_KEYS]:
+        yield f"{seen[_HEADER_KEYS]} header keys are no UTF-8: replaced, as Java does"
+
+
+def _batches_of(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
+    """Read the sound batches, with the states that the whole log gives them.
+
+    A marker may lie behind the wanted end, so the states are those of the log to its end.
+    """
+    left_out = {*_ISOLATION, *_OWN_COLUMNS}
+    ours = {name: value for name, value in options.items() if name not in left_out}
+    to_end = {name: value for name, value in ours.items() if name not in _ENDINGS}
+    reader = spark.read.format("kafka_segments")
+    batches = reader.options(**to_end).option("view", "batches").load(path)
+    batches = with_states(batches.where("error is null"))
+    if to_end == ours:
+        return batches
+    reader = spark.read.format("kafka_segments").options(**ours).option("view", "batches")
+    wanted = reader.option("columns", "topic,partition,lastOffset").load(path)
+    ends = wanted.groupBy(*_DIRECTORIES).agg((F.max("lastOffset") + 1).alias("end"))
+    return _before(batches, ends, "lastOffset")
 
 
 def records_of(
@@ -60,29 +243,3 @@ def records_of(
     """Read the records of a log with their headers."""
     reader = spark.read.format("kafka_segments").options(**options)
     return reader.option("includeHeaders", "true").load(path)
-
-
-def read_export(spark: SparkSession, target: str, table_format: str = PARQUET) -> DataFrame:
-    """Read the table of an export, with the columns of the record view.
-
-    The schema is given, because Spark would guess a number or a date from some names of topics.
-    """
-    if table_format == DELTA:
-        return spark.read.format(DELTA).load(target).select(*_COLUMNS)
-    return spark.read.schema(_SCHEMA).parquet(target).select(*_COLUMNS)
-
-
-_SCHEMA: Final = (
-    "key binary, value binary, offset long, timestamp timestamp, timestampType int,"
-    " headers array<struct<key: string, value: binary>>, topic string, partition int"
-)
-_COLUMNS: Final = (
-    "key",
-    "value",
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-    "timestampType",
-    "headers",
-)
