@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.pipeline.files.file_io import UnknownFileSystem
@@ -9,6 +10,9 @@ from broker_lite.pipeline.files.layout import LayoutError
 from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.option_values import OptionError
 from broker_lite.pipeline.read.ranges import PlanError
+
+WRONG_USE: Final = (LayoutError, OptionError, PlanError, UnknownFileSystem)
+"""What other arguments mend."""
 
 
 @contextmanager
@@ -18,5 +22,5 @@ def reading_told() -> Iterator[None]:
         yield
     except CorruptLog as error:
         raise KafkaStorageError(str(error)) from error
-    except (LayoutError, OptionError, PlanError, UnknownFileSystem) as error:
+    except WRONG_USE as error:
         raise SettingsError(str(error)) from error

@@ -1,4 +1,4 @@
-"""`broker-lite spark diff`: compare two logs; exit code 0 if they are equal, else 1."""
+"""`broker-lite spark diff`: compare two logs; exit code 0 if they are equal, 1 if not."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""`broker-lite spark verify`: check a log for damage; exit code 0 if it is sound, else 1."""
+"""`broker-lite spark verify`: check a log for damage; exit code 0 if it is sound, 1 if not."""
 
 import argparse
 

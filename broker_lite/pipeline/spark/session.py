@@ -3,8 +3,9 @@
 The defaults, each of which `conf` can override: filters are pushed down; an error in Python is one
 line, without the frames of Spark's worker; workers talk to Java by Unix sockets (10 to 30 % more
 rows per second); rows go to Python in batches of 1000 (a write with headers needs a quarter of the
-CPU); there is no user interface; and the driver's Java starts from an archive of its classes. If
-all of Spark runs on this machine, it listens on the loopback only, and workers run this Python.
+CPU); there is no user interface; and the driver's Java starts from the archive of its classes, if
+that was made. If all of Spark runs on this machine, it listens on the loopback only, and workers
+run this Python.
 
 An existing session is returned unchanged. In a program that spark-submit runs, its settings win
 over these defaults, but not over `conf`.
@@ -23,11 +24,12 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 import broker_lite
-from broker_lite.pipeline.spark.class_archive import class_archive, write_at_exit
-from broker_lite.pipeline.spark.java import Java, find_java
+from broker_lite.pipeline.spark.class_archive import ClassArchive, class_archive
+from broker_lite.pipeline.spark.java import Java, find_java, quiet_home
 
 LOOPBACK: Final = "127.0.0.1"
 
+_QUIET_LOG: Final = Path(__file__).with_name("log4j2.properties").as_uri()
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # set by spark-submit
 _EVERYWHERE: Final = MappingProxyType(
@@ -52,6 +54,8 @@ def session(
     conf: Mapping[str, str] = MappingProxyType({}),
     *,
     quick_start: bool = False,
+    is_quiet: bool = False,
+    makes: ClassArchive | None = None,
 ) -> SparkSession:
     """Start a session, or return the existing one.
 
@@ -63,6 +67,9 @@ def session(
             options are combined. -Xshare:off among them turns the archive of classes off.
         quick_start: the driver uses the quick compiler and the serial collector. That is right for
             tests and jobs of less than a minute, and slower for longer ones.
+        is_quiet: Java and Spark say nothing but errors; for programs that tell their users
+            themselves.
+        makes: an archive of classes that Java writes when it ends.
 
     Raises:
         NoJava: the machine has no Java that Spark runs on.
@@ -77,7 +84,13 @@ def session(
     java = find_java()
     master = master or "local[*]"
     settings = {**_EVERYWHERE, **(_ON_LOOPBACK if is_on_loopback(master) else {}), **conf}
-    settings[_JAVA_OPTIONS] = _java_options(java, settings.get(_JAVA_OPTIONS, ""), quick_start)
+    given = settings.get(_JAVA_OPTIONS, "")
+    options = _java_options(java, given, quick_start, makes)
+    if is_quiet:
+        java = java._replace(home=quiet_home(java))
+        if "-Dlog4j" not in given:
+            options = f'"-Dlog4j2.configurationFile={_QUIET_LOG}" {options}'
+    settings[_JAVA_OPTIONS] = options
     with _environment(_variables(java, master)):
         return _builder(app_name, master, settings).getOrCreate()
 
@@ -99,15 +112,17 @@ def is_on_loopback(master: str) -> bool:
     return master.startswith("local") or host in (LOOPBACK, "localhost", "::1")
 
 
-def _java_options(java: Java, given: str, quick_start: bool) -> str:
+def _java_options(
+    java: Java, given: str, quick_start: bool, makes: ClassArchive | None = None
+) -> str:
     options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if quick_start else []
     # A running Java takes no more options, and a user's -Xshare has precedence.
     is_started = SparkContext._gateway is not None
     archive = None if is_started or "-Xshare" in given else class_archive(java)
-    if archive is not None:
-        options.append(archive.java_options())
-        if not archive.is_there:
-            write_at_exit(archive)
+    if makes is not None:
+        options.append(makes.make_options())
+    elif archive is not None and archive.is_there:
+        options.append(archive.use_options())
     return " ".join([*options, *([given] if given else [])])
 
 

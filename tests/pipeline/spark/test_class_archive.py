@@ -1,12 +1,21 @@
+"""The archive of classes: who makes it, who uses it, and what is left when that breaks off."""
+
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
-from broker_lite.pipeline.spark.class_archive import class_archive
+from broker_lite.pipeline.spark.class_archive import (
+    ArchiveError,
+    ClassArchive,
+    class_archive,
+    end_java_and_publish,
+    nothing_left_of,
+)
 from broker_lite.pipeline.spark.java import Java
+from broker_lite.pipeline.spark.running import Signals, Stopped
 
 JAVA = Java(Path("/java"), "17.0.1+5-Some Build")
 
@@ -18,25 +27,86 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "broker-lite"
 
 
-def test_the_first_session_writes_what_the_second_uses(cache: Path) -> None:
+def test_one_java_writes_what_others_use(cache: Path) -> None:
     first = class_archive(JAVA, "4.3.0")
     assert first is not None
     assert first.path == cache / "spark-classes-17.0.1+5-Some_Build-4.3.0.jsa"
-    assert f"-XX:ArchiveClassesAtExit={first.unfinished}" in first.java_options()
+    assert f"-XX:ArchiveClassesAtExit={first.unfinished}" in first.make_options()
 
     first.unfinished.write_bytes(b"classes")
-    first.path.with_suffix(".1.part").write_bytes(b"of a session that was killed")
+    first.path.with_suffix(".1.part").write_bytes(b"of a process that was killed")
     assert not first.is_there
     first.publish()
     assert list(cache.iterdir()) == [first.path]
-    assert f"-XX:SharedArchiveFile={first.path}" in first.java_options()
+    assert f"-XX:SharedArchiveFile={first.path}" in first.use_options()
 
 
-def test_a_java_that_wrote_nothing_leaves_things_as_they_are(cache: Path) -> None:
+class Gateway:
+    """What PySpark knows of a Java: here, a shell that reads its input to the end."""
+
+    def __init__(self, script: str, *words: object) -> None:
+        command = ["/bin/sh", "-c", script, "java", *map(str, words)]
+        self.proc = subprocess.Popen(command, stdin=subprocess.PIPE)
+
+    def shutdown(self) -> None:
+        """Close the connections; there are none."""
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, script: str, archive: ClassArchive) -> Gateway:
+    gateway = Gateway(script, archive.unfinished)
+    monkeypatch.setattr(SparkContext, "_gateway", gateway)
+    with nothing_left_of(archive):
+        end_java_and_publish(archive)
+    return gateway
+
+
+def test_java_writes_it_when_it_ends(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = class_archive(JAVA, "4.3.0")
     assert archive is not None
-    archive.publish()
+    ended(monkeypatch, 'cat; printf classes > "$1"', archive)
+    assert [(path, path.read_bytes()) for path in cache.iterdir()] == [(archive.path, b"classes")]
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        ('cat; printf half > "$1"; exit 1', "Java ended with code 1 and wrote no archive"),
+        ('cat; printf half > "$1"; kill -9 $$', "Java ended with code -9"),
+        ("cat", "No such file or directory"),
+    ],
+    ids=["failed", "killed", "nothing"],
+)
+def test_a_java_that_was_broken_off_leaves_things_as_they_were(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, script: str, text: str
+) -> None:
+    archive = class_archive(JAVA, "4.3.0")
+    assert archive is not None
+    archive.path.write_bytes(b"classes")
+    with pytest.raises(ArchiveError, match=text):
+        ended(monkeypatch, script, archive)
+    assert [(path, path.read_bytes()) for path in cache.iterdir()] == [(archive.path, b"classes")]
+
+
+def test_a_signal_while_java_writes_leaves_nothing(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = class_archive(JAVA, "4.3.0")
+    assert archive is not None
+    script = f'cat; printf half > "$1"; kill -INT {os.getpid()}; exec tail -f /dev/null'
+    gateway = Gateway(script, archive.unfinished)
+    monkeypatch.setattr(SparkContext, "_gateway", gateway)
+    with pytest.raises(Stopped), nothing_left_of(archive), Signals():
+        end_java_and_publish(archive)
+    assert gateway.proc.poll() is not None
     assert list(cache.iterdir()) == []
+
+
+def test_without_a_java_of_its_own(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = class_archive(JAVA, "4.3.0")
+    assert archive is not None
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    with pytest.raises(ArchiveError, match="another process started Java"):
+        end_java_and_publish(archive)
 
 
 def test_versions_have_archives_of_their_own(cache: Path) -> None:
@@ -53,18 +123,3 @@ def test_without_a_cache_there_is_no_archive(
     file.touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
     assert class_archive(JAVA) is None
-
-
-@pytest.mark.slow
-def test_a_session_leaves_an_archive(cache: Path) -> None:
-    program = (
-        "from broker_lite.pipeline.spark.session import session\n"
-        "session('archive', 'local[1]', quick_start=True).range(1).count()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=200
-    )
-    assert done.returncode == 0, done.stderr
-    (archive,) = cache.iterdir()
-    assert archive.suffix == ".jsa"
-    assert archive.stat().st_size > 10 << 20

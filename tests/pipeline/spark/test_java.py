@@ -12,6 +12,7 @@ from broker_lite.pipeline.spark.java import (
     Java,
     NoJava,
     find_java,
+    quiet_home,
     read_java,
     without_missing_module,
 )
@@ -110,6 +111,16 @@ def test_only_a_program_can_be_started(tmp_path: Path) -> None:
     home = make_home(tmp_path / "home", "17")
     (home / "bin" / "java").chmod(0o644)
     assert read_java(home) is None
+
+
+def test_a_java_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = make_home(tmp_path / "home", "17")
+    java = Java(home, "17")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert MISSING_MODULE in (quiet_home(java) / "bin" / "java").read_text()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert quiet_home(java) == home
 
 
 @pytest.mark.slow

@@ -18,8 +18,7 @@ from tests.support.toolchain import require
 
 TIMEOUT_S, STEP_S = 180, 0.05
 FOREVER = ("--topic", "topic", "--set", "bytes=1t", "--set", "segment_bytes=1g")
-# No archive of classes is written: a job that is stopped does not wait for one.
-QUICK = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+QUICK = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def wait_until(is_true: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:

@@ -16,6 +16,7 @@ from broker_lite.cli import main
 from broker_lite.commands.spark.jobs import told_in_one_line
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.log.directory.data_directory import DirectoryLock
+from tests.pipeline.mixed_log import write_mixed_log
 from tests.pipeline.support import Partition, damage, numbered
 
 Run = Callable[..., tuple[int, str, str]]
@@ -67,10 +68,14 @@ def test_verify(run: Run, log: Path, tmp_path: Path) -> None:
 
 def test_export_and_what_it_refuses(run: Run, log: Path, tmp_path: Path) -> None:
     target = tmp_path / "table"
-    assert run("export", log, target)[:2] == (0, f"Exported {log} to {target}.\n")
+    told = f"Exported 10 records of {log} to {target}.\n"
+    assert run("export", log, target) == (0, told, "")
     code, _, errors = run("export", log, target)
-    assert code == 1
+    assert code == 2
     assert "already exists" in errors
+    code, output, errors = run("export", log, target, "--mode", "ignore")
+    assert (code, output) == (0, "")
+    assert errors == f"broker-lite: {target} already exists: it stays as it is"
     code, _, errors = run("export", log, tmp_path / "delta", "--format", "delta")
     assert (code, errors) == (
         2,
@@ -83,6 +88,16 @@ def test_a_damaged_log_is_one_line(run: Run, log: Path, tmp_path: Path) -> None:
     code, _, errors = run("export", log, tmp_path / "table")
     assert code == 1
     assert "at 0: R-06: wrong checksum" in errors
+
+
+def test_f_14_export_says_what_it_leaves_out(run: Run, tmp_path: Path) -> None:
+    log = write_mixed_log(tmp_path / "log")
+    code, output, errors = run("export", log, tmp_path / "table", "--committed")
+    assert (code, output.split()[1]) == (0, "66")
+    assert errors.splitlines()[0] == "broker-lite: 3 records of aborted transactions are left out"
+    code, _, errors = run("import", tmp_path / "table", tmp_path / "new", "--new-offsets")
+    assert code == 0
+    assert "not kept: 1 control batches" in errors
 
 
 def test_diff(run: Run, log: Path, tmp_path: Path) -> None:
@@ -137,15 +152,82 @@ def test_search(run: Run, log: Path) -> None:
     ("arguments", "expected"),
     [
         (("verify", "nowhere"), "No such file or directory"),
+        (("diff", "nowhere", "LOG"), "No such file or directory"),
+        (("diff", "LOG", "nowhere"), "No such file or directory"),
+        (("export", "nowhere", "OUT"), "No such file or directory"),
+        (("report", "nowhere", "OUT"), "No such file or directory"),
+        (("compact", "nowhere", "topic"), "no such directory"),
+        (("import", "nowhere", "OUT"), "there is no table"),
+        (("generate", "OUT", "--spec", "nowhere"), "No such file or directory"),
+        (("verify", "EMPTY"), "there is no partition"),
+        (("diff", "LOG", "EMPTY"), "there is no partition"),
+        (("export", "EMPTY", "OUT"), "there is no partition"),
+        (("report", "EMPTY", "OUT"), "there is no partition"),
+        (("import", "EMPTY", "OUT"), "there is no file of a table"),
+        (("compact", "LOG", "other"), "there is no other"),
+        (("diff", "LOG", "LOG", "--topics", "other"), "there is no other"),
+        (("export", "LOG", "OUT", "--option", "color=x"), "option color: there is none"),
+        (("export", "LOG", "OUT", "--option", "startingTimestamp=9999999999999"), "as young as"),
+        (("import", "LOG", "OUT", "--option", "color=x"), "there is no file of a table"),
+        (("verify", "FILE"), "Not a directory"),
+        (("export", "FILE", "OUT"), "Not a directory"),
         (("verify", "LOG", "--topics", "other"), "there is no other"),
         (("verify", "LOG", "--option", "isolationLevel=x"), "option isolationLevel='x'"),
         (("verify", "LOG", "--option", "color=x"), "option color: there is none"),
     ],
 )
-def test_wrong_use(run: Run, log: Path, arguments: tuple[str, ...], expected: str) -> None:
-    code, _, errors = run(*(str(log) if word == "LOG" else word for word in arguments))
-    assert code == 2
+def test_wrong_use(
+    run: Run, log: Path, tmp_path: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    names = {"LOG": log, "EMPTY": tmp_path / "empty", "FILE": tmp_path / "file"}
+    names["OUT"] = tmp_path / "out"
+    code, _, errors = run(*(names.get(word, word) for word in arguments))
+    assert code == 2, errors
     assert expected in errors
+    assert errors.count("\n") == 0
+    assert not names["OUT"].exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("verify", "LOG"), 1),
+        (("diff", "LOG", "LOG"), 2),
+        (("export", "LOG", "OUT"), 1),
+        (("compact", "LOG", "topic"), 1),
+        (("import", "TABLE", "OUT"), 1),
+        (("report", "LOG", "OUT", "--no-records"), 0),
+    ],
+)
+def test_input_that_cannot_be_read(
+    run: Run, log: Path, tmp_path: Path, arguments: tuple[str, ...], expected: int
+) -> None:
+    """It is a finding of verify; diff has no answer then, and the others have failed."""
+    damage(log / "topic-0" / f"{0:020}.log", 100)
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / "part.parquet").write_bytes(b"no table")
+    names = {"LOG": log, "TABLE": tmp_path / "table", "OUT": tmp_path / "out"}
+    code, _, errors = run(*(names.get(word, word) for word in arguments))
+    assert code == expected, errors
+    assert errors.count("broker-lite: ") == (arguments[0] not in ("verify", "report"))
+
+
+def test_pyspark_does_not_log_what_is_told_anyway(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(KafkaStorageError, match="cannot be resolved"), told_in_one_line():
+        spark.sql("SELECT missing")
+    assert "QueryContextLogger" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("failure", [KafkaStorageError, SettingsError])
+def test_a_failure_is_no_answer_of_a_comparison(
+    failure: type[KafkaStorageError | SettingsError],
+) -> None:
+    with pytest.raises(failure), told_in_one_line(failure):
+        raise OSError(5, "Input/output error", "/data/0.log")
 
 
 @pytest.mark.parametrize(
