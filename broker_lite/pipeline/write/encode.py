@@ -30,6 +30,8 @@ from broker_lite.record.loops.encode_records import varlong_size_bytes
 BATCH_BYTES: Final = 16384
 """The default of the Kafka producer's batch.size."""
 LEADER_EPOCH: Final = 0
+SPARE_BYTES: Final = 1 << 20
+"""The default of message.max.bytes: a buffer for such batches is kept."""
 KEPT_BYTES_MAX: Final = PLAIN_BYTES_MAX + RECORD_BATCH_OVERHEAD
 """No reader takes a batch with more bytes of records."""
 
@@ -223,6 +225,12 @@ class BatchEncoder:
         assert not self.record_count, "the batch would move"
         self.batch_bytes = max(self.batch_bytes, batch_bytes)
         if self.batch_bytes > len(self._buffer):
+            self._buffer = memoryview(bytearray(self.batch_bytes))
+
+    def shrink(self) -> None:
+        """Let go of the memory of a large batch that was written; no batch may be open."""
+        assert not self.record_count, "the open batch would be lost"
+        if len(self._buffer) > max(self.batch_bytes, SPARE_BYTES):
             self._buffer = memoryview(bytearray(self.batch_bytes))
 
     def _begin(self, base_offset: int, base_timestamp: int) -> None:

@@ -81,6 +81,7 @@ class KeptBatches:
         encoder = self._encoder
         if self._open is not None:
             self._writer.append(encoder.keep(self._open))
+            encoder.shrink()  # a task has an encoder for each of its partitions
             self._open = None
             encoder.codec = self._plain_codec
         elif encoder.record_count:
@@ -111,7 +112,7 @@ class KeptBatches:
             own_end = bisect_right(records.offsets, header.last_offset, row, end_row)
             encoder.fill(records, row, own_end)
             row = own_end
-            if row < end_row:
+            if row < end_row or encoder.record_count >= header.record_count:
                 self.finish()
         for batch in encoder.append(records, row, end_row):
             self._writer.append(batch)

@@ -1,12 +1,22 @@
 """R-50 to R-55: batches filled from columns are those of the builder."""
 
+from array import array
+
 import pytest
 
-from broker_lite.pipeline.write.encode import BatchEncoder, EncodedBatch, Producer
+from broker_lite.pipeline.write import encode
+from broker_lite.pipeline.write.encode import (
+    SPARE_BYTES,
+    BatchEncoder,
+    EncodedBatch,
+    KeptHeader,
+    Producer,
+)
 from broker_lite.pipeline.write.record_input import record_input
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.loops.encode_records import RecordEncoder
 from broker_lite.record.records import iterate_records
 from tests.pipeline.support import T0, NewRecord, numbered
 from tests.pipeline.write_support import arrow, rows_of
@@ -98,3 +108,48 @@ def test_r_52_offsets_that_are_kept() -> None:
     assert encoder.finish()[1:3] == (far, far + 1)
     with pytest.raises(ValueError, match=r"row 0: offset 10 is not above"):
         list(encoder.append(rows, 0, 4))
+
+
+def kept(base_offset: int, last_offset: int, record_count: int) -> KeptHeader:
+    flags = (False, False, False)
+    return KeptHeader(
+        base_offset, last_offset, record_count, Codec.NONE, *flags, PRODUCER, 0, None, None
+    )
+
+
+def test_r_10_a_batch_with_its_header_grows_and_lets_go() -> None:
+    records = numbered(3, value_bytes=SPARE_BYTES)
+    rows = record_input(arrow(records), default_timestamp_ms=T0, keep_offsets=False)
+    offsets = memoryview(array("q", range(5, 8)))
+    rows = rows._replace(
+        offsets=offsets,
+        encoder=RecordEncoder(
+            rows.timestamps, offsets, rows.encoder.keys, rows.encoder.values, None
+        ),
+    )
+    encoder, header = BatchEncoder(0, batch_bytes=1000), kept(4, 9, 3)
+    encoder.begin(header, T0)
+    encoder.fill(rows, 0, 2)
+    encoder.fill(rows, 2, 3)
+    batch = encoder.keep(header)
+    view = RecordBatch(memoryview(bytes(batch.data)), 0, len(batch.data))
+    assert (view.base_offset, view.last_offset, view.record_count) == (4, 9, 3)
+    assert [record.offset for record in iterate_records(view)] == [5, 6, 7]
+    assert view.crc_is_valid()
+    encoder.shrink()
+    encoder.begin(kept(10, 12, 0), -1)
+    emptied = RecordBatch(memoryview(bytes(encoder.keep(kept(10, 12, 0)).data)), 0, 61)
+    assert (emptied.record_count, emptied.last_offset, emptied.base_timestamp) == (0, 12, -1)
+    with pytest.raises(ValueError, match="it begins below 13"):
+        encoder.begin(kept(12, 12, 1), T0)
+
+
+def test_r_84_no_batch_is_larger_than_what_a_reader_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "KEPT_BYTES_MAX", 50_000)
+    records = numbered(2, value_bytes=25_000)
+    rows = record_input(arrow(records), default_timestamp_ms=T0, keep_offsets=False)
+    rows = rows._replace(offsets=memoryview(array("q", range(2))))
+    encoder = BatchEncoder(0)
+    encoder.begin(kept(0, 1, 2), T0)
+    with pytest.raises(ValueError, match="take more than"):
+        encoder.fill(rows, 0, 2)

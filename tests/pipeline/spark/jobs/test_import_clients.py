@@ -1,7 +1,7 @@
 """S-95: what real clients wrote is the same after export and import, for Kafka's own tool, too.
 
 Two brokers write the logs, broker-lite and Kafka. A transactional client commits, aborts and leaves
-a transaction open; a topic has LogAppendTime; leaders change at a restart, and so do their epochs.
+a transaction open; a topic has LogAppendTime; the leader epochs of Kafka rise at its restart.
 """
 
 import re
@@ -27,6 +27,7 @@ TIMEOUT_S = 60
 TOPICS = ("events", "appended")
 HEADERS = [("h", b"1"), ("h", None), ("", b""), ("h", b"1")]
 # Where a batch lies, and its bytes, which differ with LogAppendTime: nobody sees the times within.
+_EPOCH = re.compile(r"partitionLeaderEpoch: \d+")
 _PLACE = re.compile(r" (position|size|crc): -?\d+|\s+$|^(Dumping|Log starting offset).*")
 
 
@@ -97,7 +98,8 @@ def dump(root: Path) -> list[str]:
     return [line for line in lines if line]
 
 
-def check(spark: SparkSession, root: Path, tmp_path: Path) -> None:
+def check(spark: SparkSession, root: Path, tmp_path: Path) -> list[str]:
+    """Export, import and compare; give what Kafka's tool prints of the new logs."""
     table, new = str(tmp_path / "table"), tmp_path / "new"
     options = {"subscribe": ",".join(TOPICS)}
     exported = export(spark, str(root), table, options)
@@ -118,6 +120,7 @@ def check(spark: SparkSession, root: Path, tmp_path: Path) -> None:
         told = run_tool("org.apache.kafka.tools.DumpLogSegments", flag, "--files", files)
         assert "Found" not in told
         assert "mismatch" not in told.lower()
+    return after
 
 
 def differences(left: DataFrame, right: DataFrame) -> tuple[int, int]:
@@ -135,4 +138,5 @@ def test_logs_of_kafka(spark: SparkSession, tmp_path: Path) -> None:
     require("java", "mvn")
     kafka = ReferenceKafka(tmp_path / "kafka", is_short_lived=True)
     write_logs(lambda: kafka)
-    check(spark, kafka.log_dir, tmp_path)
+    told = check(spark, kafka.log_dir, tmp_path)
+    assert len({found[0] for line in told if (found := _EPOCH.search(line))}) > 1
