@@ -33,6 +33,9 @@ def with_states(batches: DataFrame) -> DataFrame:
 
     See: F-14, S-17.
     """
+    # As many tasks as cores: Spark's 200 cost more than the work, each time the result is read.
+    cores = batches.sparkSession.sparkContext.defaultParallelism
+    batches = batches.repartition(cores, *_PARTITION, "producerId")
     # From the last batch to the first: the other way, each row would look at all that follow it.
     behind = Window.partitionBy(*_PARTITION, "producerId").orderBy(F.desc("baseOffset"))
     behind = behind.rowsBetween(Window.unboundedPreceding, Window.currentRow)
