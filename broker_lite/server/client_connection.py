@@ -24,16 +24,15 @@ from broker_lite.handler.context import (
     WireAnswer,
 )
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
+from broker_lite.protocol.framing import Request, RequestFraming, framed
 from broker_lite.server.closings import note_closing
 from broker_lite.server.limits.unsent import UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
-from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
+from broker_lite.server.sendfile import Outgoing, send_now
 from broker_lite.server.slow_answers import SlowAnswers
 from broker_lite.server.stream import Stream
 from broker_lite.server.upkeep.pauses import Pauses
-from broker_lite.wire.primitives import DecodeError, EncodeError
 
 if TYPE_CHECKING:
     from broker_lite.handler.context import Renew
@@ -199,15 +198,10 @@ class ClientConnection:
                     await self._shake_hands(self._tls)
                 if self._context.sasl is None or await self._authenticate():
                     await self._serve()
-            except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
-                note_closing(self._context, reason, logging.INFO, "closing %s: %s")
-            except EncodeError as unsayable:
-                message = "closing %s: its answer cannot be encoded: %s"
-                note_closing(self._context, unsayable, logging.WARNING, message)
             except OSError as error:
                 logger.debug("lost %s: %s", self._context.client_address, error)
-            except Exception as bug:
-                note_closing(self._context, bug, logging.ERROR, "closing %s after an error: %r")
+            except Exception as reason:
+                note_closing(self._context, reason)
             finally:
                 if self._held:  # the request after it broke the protocol, or failed with acks=0
                     with suppress(OSError):
