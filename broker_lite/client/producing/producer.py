@@ -181,6 +181,10 @@ class Producer:
             self._send(leader, partitions)
         self._settle()
 
+    def settle(self) -> None:
+        """Wait for the response to the request in flight; who shares the connection needs that."""
+        self._settle()
+
     def _builder(self) -> BatchBuilder:
         return BatchBuilder(codec=self._config.codec, level=self._config.level)
 

@@ -43,6 +43,7 @@ from broker_lite.commands.shared.stop_signals import StopSignals
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.pipeline.files.counted_files import CountedFileIO
 from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog
+from broker_lite.pipeline.files.positions import earliest
 from broker_lite.pipeline.matching.found_records import RecordFinder
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION
 from broker_lite.pipeline.read.offset_limits import TopicPartition
@@ -216,7 +217,7 @@ class _Replay:
         if self._positions is not None:
             committed = self._positions.read(self._client, keys.values())
         left = {
-            key: left_to_do(wanted, committed.get(keys[key]), key)
+            key: left_to_do(wanted, committed.get(keys[key]), key, earliest(self._logs[key]))
             for key, wanted in self._ranges.items()
         }
         chosen = self._chosen

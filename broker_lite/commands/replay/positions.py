@@ -95,9 +95,15 @@ def fingerprint(chosen: ChosenRecords) -> str:
 
 
 def left_to_do(
-    wanted: OffsetRange, committed: int | None, partition: TopicPartition
+    wanted: OffsetRange, committed: int | None, partition: TopicPartition, log_start: int
 ) -> OffsetRange:
     """Return what a replay has not written yet.
+
+    Args:
+        wanted: the offsets of the replay, as the log is now.
+        committed: the position of an earlier run; None without one.
+        partition: of the log.
+        log_start: its first offset.
 
     Raises:
         SettingsError: records between the position and the beginning of the log are gone, or the
@@ -111,9 +117,9 @@ def left_to_do(
             f"{name}: the replay has come to offset {committed}, and the log ends at"
             f" {wanted.end_offset}: it is not the log that was replayed"
         )
-    if committed < wanted.first_offset:
+    if committed < min(log_start, wanted.first_offset):
         raise SettingsError(
             f"{name}: the replay has come to offset {committed}, and the log begins at"
-            f" {wanted.first_offset} now: records in between are gone; another --id leaves them out"
+            f" {log_start} now: records in between are gone; another --id leaves them out"
         )
-    return OffsetRange(committed, wanted.end_offset)
+    return OffsetRange(max(committed, wanted.first_offset), wanted.end_offset)

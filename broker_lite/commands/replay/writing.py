@@ -72,6 +72,7 @@ class Writer:
         self._flush_at_s = timer.now_s() + _FLUSH_S
         self._commit_at_s = timer.now_s() + _COMMIT_S
         self._passed: dict[TopicPartition, int] = {}
+        self._latest: Producer | None = None  # the only one with a request in flight
 
     def write(self, runs: Iterable[Run], signals: StopSignals) -> None:
         """Write the records of all runs, or up to a signal; finish() has to follow.
@@ -81,7 +82,7 @@ class Writer:
         """
         pace, passed = self._pace, self._passed
         for key, records in runs:
-            append, partition = self._producers[key[0]].append, key[1]
+            append, partition = self._turn_of(self._producers[key[0]]).append, key[1]
             for due_ms, record in records:
                 due_s = pace.due_s(due_ms)
                 if due_s > self._now_s or self._start_s is None:
@@ -119,7 +120,7 @@ class Writer:
         if now_s - self._start_s < due_s:
             self._flush()
             pause_s = due_s - (self._timer.now_s() - self._start_s)
-            if pause_s > _LONG_PAUSE_S:
+            if pause_s > _LONG_PAUSE_S or self._timer.now_s() >= self._commit_at_s:
                 self._commit()
             pause_s = due_s - (self._timer.now_s() - self._start_s)
             self._pause(max(pause_s, TICK_S), signals)
@@ -151,7 +152,19 @@ class Writer:
         except (KeyboardInterrupt, SystemExit) as stop:
             self.stopped_by = stop
 
+    def _turn_of(self, producer: Producer) -> Producer:
+        """Let one producer at a time have a request in flight.
+
+        They share connections, whose answers come in the order of the requests.
+        """
+        if self._latest is not None and self._latest is not producer:
+            self._latest.settle()
+        self._latest = producer
+        return producer
+
     def _flush(self) -> None:
+        if self._latest is not None:
+            self._latest.settle()
         for producer in self._producers.values():
             if producer.open_records:
                 producer.flush()

@@ -70,6 +70,8 @@ class SearchTask(NamedTuple):
         left = self.records_max
         size_bytes = told_bytes = 0
         for batch, records in finder.find():
+            while damage:
+                yield Found(damage=damage.pop(0))
             for record in records[:left]:
                 texts.append(formatter.record(record, split.partition, batch))
                 size_bytes += len(texts[-1])

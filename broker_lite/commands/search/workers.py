@@ -49,8 +49,11 @@ def found_in_order(
         for number in range(processes):
             ours, theirs = context.Pipe(duplex=False)
             pipes.append(ours)
+            inherited = tuple(pipes) if isinstance(context, ForkContext) else ()
             worker = context.Process(
-                target=_work, args=(task, splits[number::processes], theirs), daemon=True
+                target=_work,
+                args=(task, splits[number::processes], theirs, inherited),
+                daemon=True,
             )
             worker.start()
             workers.append(worker)
@@ -90,8 +93,19 @@ def _found_in_split(pipe: Connection) -> Iterator[Found]:
         yield found
 
 
-def _work(task: SearchTask, splits: Sequence[Split], pipe: Connection) -> None:
-    """Search splits in a process of its own, until the other end of the pipe is closed."""
+def _work(
+    task: SearchTask, splits: Sequence[Split], pipe: Connection, inherited: Sequence[Connection]
+) -> None:
+    """Search splits in a process of its own, until the other end of the pipe is closed.
+
+    Args:
+        task: what to search.
+        splits: where, in order.
+        pipe: takes what is found.
+        inherited: what a fork has of the ends of others; while it is open, no pipe is closed.
+    """
+    for end in inherited:
+        end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that prints
     with suppress(BrokenPipeError):
         for split in splits:

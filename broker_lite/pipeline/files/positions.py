@@ -119,13 +119,15 @@ def batch_starts(
     return found
 
 
-def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> int | None:
+def offset_for_timestamp(
+    io: FileIO, log: PartitionLog, timestamp_ms: int, *, damage_matches: bool = True
+) -> int | None:
     """Return the offset of the first record that is not older than a timestamp.
 
     As in Kafka, only the first segment that reaches the timestamp is searched: if its only matches
     lie below the log's start, the answer is None. Kafka uses the file's age for a segment without
     timestamps; here such a segment is skipped. A damaged batch counts as a match, because it may
-    have held one.
+    have held one, unless `damage_matches` is false: then it is passed over.
 
     See: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
@@ -133,6 +135,8 @@ def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> in
     for segment in log.segments:
         reaches = False
         for header, batch in _younger_batches(io, log, segment, timestamp_ms):
+            if batch is None and not damage_matches:
+                continue
             reaches = True
             found = _first_record(header, batch, timestamp_ms, start_offset)
             if found is not None:

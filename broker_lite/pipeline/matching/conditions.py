@@ -72,7 +72,7 @@ class Conditions:
         groups += [[text] for text in self.texts]
         for header in self.headers:
             groups += [[header.name]] if header.value is None else [[header.name], [header.value]]
-        return [group for group in groups if min(map(len, group)) >= _SOUGHT_BYTES_MIN]
+        return [group for group in groups if min(map(len, group), default=0) >= _SOUGHT_BYTES_MIN]
 
     def allow_times_of(self, batch: RecordBatch) -> bool:
         """Tell whether a batch can have a record of the wanted time, by its header."""

@@ -50,12 +50,23 @@ class JsonCondition:
         # takes 40 ms to import, which commands without such a condition do not pay
         import jmespath
         from jmespath.exceptions import JMESPathError
+        from jmespath.visitor import TreeInterpreter
+
+        class Interpreter(TreeInterpreter):  # type: ignore[misc]
+            """Compares a text with a number by null, as JMESPath's specification has it."""
+
+            def visit_comparator(self, node: _Node, value: object) -> object:
+                try:
+                    return super().visit_comparator(node, value)
+                except TypeError:
+                    return None
 
         try:
             self._compiled = jmespath.compile(expression)
         except (JMESPathError, RecursionError) as error:
             reason = (str(error).splitlines() or ["it is empty"])[0]
             raise SettingsError(f"--json {expression}: no JMESPath expression: {reason}") from error
+        self._interpreter = Interpreter()
         self._error = JMESPathError
         self._decode = msgspec.json.Decoder().decode
         self.expression = expression
@@ -79,9 +90,16 @@ class JsonCondition:
         if value is None or not self.allows(value):
             return False
         try:
-            result = self._compiled.search(self._decode(value))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, self._error):
-            return False  # no JSON, or of a type that a function does not take
+            result = self._interpreter.visit(self._compiled.parsed, self._decode(value))
+        except (
+            msgspec.DecodeError,
+            RecursionError,
+            ArithmeticError,
+            TypeError,
+            ValueError,
+            self._error,
+        ):
+            return False  # no JSON, or of a type or a size that a function does not take
         return not (result is None or result is False or result in ("", [], {}))
 
 

@@ -42,7 +42,9 @@ def narrowed_by_time(
         if from_ms is not None:
             first = _first_offset(io, log, from_ms, bounds)
         if until_ms is not None:
-            found = offset_for_timestamp(io, log, until_ms + lateness_ms)
+            # Damage is no end: what is behind it may be wanted, and the reader tells of it.
+            end_ms = until_ms + lateness_ms
+            found = offset_for_timestamp(io, log, end_ms, damage_matches=False)
             end = bounds.end_offset if found is None else found
         return OffsetRange(first, max(first, end)).within(bounds)
 

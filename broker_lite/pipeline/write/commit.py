@@ -9,7 +9,7 @@ In the directory of a stopped broker, the mark of the clean stop is removed mean
 broker recovers after a crash, and the checkpoints get the new ends.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -149,9 +149,7 @@ def commit(
         with unclean_meanwhile(local_root) if local_root is not None else nullcontext():
             for partition in partitions:
                 partition.remove_empty_segment()
-            _make_all(io, changes)
-            if cleaned:
-                _write_new(io, join(root, CLEANER_FILE), format_offsets(cleaned).encode())
+            _make_all(io, changes, join(root, CLEANER_FILE), cleaned)
             if sync:
                 _sync_directories(io, root, partitions)
             if local_root is not None:
@@ -328,8 +326,13 @@ class _Partition:
         return f"{self.key[0]}-{self.key[1]}"
 
 
-def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
-    """Rename all files, or none."""
+def _make_all(
+    io: FileIO,
+    changes: Sequence[_Change],
+    cleaner_path: str,
+    cleaned: Mapping[tuple[str, int], int],
+) -> None:
+    """Rename all files and note the cleaned offsets, if there are any, or do neither."""
     made: list[_Change] = []
     try:
         for change in changes:
@@ -340,6 +343,8 @@ def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
                 restamp_copy(
                     io, change.staged, change.final, change.copied.shift, change.copied.leader_epoch
                 )
+        if cleaned:
+            _write_new(io, cleaner_path, format_offsets(cleaned).encode())
     except BaseException:
         for change in reversed(made):
             _undo(io, change)

@@ -107,6 +107,30 @@ def test_records_stay_as_they_are(
     assert read(bootstrap, f"{topic}-copy") == copied
 
 
+@pytest.mark.parametrize(
+    "flags", [(), ("--id", "two"), ("--id", "both", "--no-transactions")], ids=str
+)
+def test_topics_do_not_get_the_answers_of_one_another(
+    replay: CommandLine, bootstrap: str, topic: str, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    """They share a connection, and each has more records than go into a request."""
+    with (
+        Partition(tmp_path, topic, 0) as first,
+        Partition(tmp_path, f"{topic}-b", 1) as second,
+    ):
+        for number in range(4):
+            for partition in (first, second):
+                partition.append(numbered(300, first=300 * number, value_bytes=1000))
+    if flags:
+        flags = (*flags[:1], f"{topic}-{flags[1]}", *flags[2:])
+    code, _, err = replay(str(tmp_path), *flags)
+    assert code == 0, err
+    assert read(bootstrap, topic, f"{topic}-b") == [
+        *written(first, topic),
+        *written(second, f"{topic}-b"),
+    ]
+
+
 def test_f14_aborted_records_are_not_written(
     replay: CommandLine, bootstrap: str, topic: str, tmp_path: Path
 ) -> None:

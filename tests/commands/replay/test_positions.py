@@ -72,10 +72,12 @@ def test_each_choice_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
 
 def test_what_is_left() -> None:
     key = ("t", 0)
-    assert left_to_do(OffsetRange(5, 9), None, key) == OffsetRange(5, 9)
-    assert left_to_do(OffsetRange(5, 9), 5, key) == OffsetRange(5, 9)
-    assert left_to_do(OffsetRange(5, 9), 9, key) == OffsetRange(9, 9)
+    assert left_to_do(OffsetRange(5, 9), None, key, 5) == OffsetRange(5, 9)
+    assert left_to_do(OffsetRange(5, 9), 5, key, 5) == OffsetRange(5, 9)
+    assert left_to_do(OffsetRange(5, 9), 9, key, 5) == OffsetRange(9, 9)
+    # records that are not wanted lie in between
+    assert left_to_do(OffsetRange(8, 9), 6, key, 5) == OffsetRange(8, 9)
     with pytest.raises(SettingsError, match=r"^t-0: .* offset 10, and the log ends at 9: it is"):
-        left_to_do(OffsetRange(5, 9), 10, key)
+        left_to_do(OffsetRange(5, 9), 10, key, 5)
     with pytest.raises(SettingsError, match=r"^t-0: .* offset 4, and the log begins at 5 now"):
-        left_to_do(OffsetRange(5, 9), 4, key)
+        left_to_do(OffsetRange(5, 9), 4, key, 5)

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -68,6 +69,9 @@ class FakeProducer(TransactionalProducer):
         assert timestamp_ms is not None
         self.waiting.append((partition, timestamp_ms))
         return partition
+
+    def settle(self) -> None:
+        pass
 
     def flush(self) -> None:
         now = round(self.clock.now - 1000, 6)
@@ -219,3 +223,13 @@ def test_the_broker_sees_the_gaps_of_the_records(tmp_path: Path) -> None:
             writer.finish({})
         found = sorted(each.timestamp_ms for each in broker.records("t"))
     assert [each - found[0] for each in found] == [0, 0, 70, 1000, 1002, 61_000]
+
+
+def test_a_slow_rate_without_long_gaps_is_committed_now_and_then() -> None:
+    clock = FakeClock()
+    positions = Positions("id", "text")
+    with writing(Pace("20/s"), clock, positions) as (writer, producer, signals):
+        writer.write([run(0, 0, *range(100))], signals)
+        writer.finish({})
+    counts = [sent for sent, _ in producer.committed]
+    assert max(after - before for before, after in pairwise([0, *counts])) <= 22

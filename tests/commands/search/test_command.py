@@ -5,12 +5,14 @@ broker_lite.commands.console.formatter_flags, broker_lite.commands.shared.readin
 """
 
 import multiprocessing
+import os
 import re
 import signal
 import subprocess
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
 from broker_lite.commands.console.formatters import DEFAULT_FORMATTER
@@ -182,6 +184,23 @@ def test_damage_is_exit_code_2_and_the_rest_is_found(
     assert err.startswith(f"broker-lite: corrupt log: {path} at ")
 
 
+def test_damage_in_front_of_the_last_wanted_record_is_told(
+    search: CommandLine, tmp_path: Path
+) -> None:
+    with Partition(tmp_path) as partition:
+        for number in range(3):
+            partition.append([NewRecord(b"key-%d" % number, b"%0200d" % number)])
+    path = next((tmp_path / "topic-0").glob("*.log"))
+    damage(path, path.stat().st_size // 2)
+    code, out, err = search(str(tmp_path), "--key", "key-2", "--max-messages", "1")
+    assert (code, out.count("\n")) == (2, 1)
+    assert err.startswith(f"broker-lite: damaged, left out: {path} at ")
+
+
+def test_a_file_without_keys(search: CommandLine, log: Path) -> None:
+    assert search(str(log), "--keys", os.devnull)[:2] == (1, "")
+
+
 def task(root: Path, conditions: Conditions = EVERY_RECORD, **properties: str) -> SearchTask:
     return SearchTask(options(path=str(root)), conditions, DEFAULT_FORMATTER, properties, None)
 
@@ -220,6 +239,22 @@ def test_the_reader_of_the_output_may_leave(log: Path) -> None:
         told = process.stderr.read()
     assert process.wait(TIMEOUT_S) == 0
     assert b"broker-lite: " not in told
+
+
+def test_processes_end_when_the_command_is_killed(log: Path) -> None:
+    """They wait for room in their pipes, which are closed then."""
+    flags = ("--formatter-property", "line.separator=" + "x" * 10_000)
+    words = ["log", "search", str(log), *SPLITS, *flags, "--processes", "3"]
+    with subprocess.Popen(
+        process_of(words), stdout=subprocess.PIPE, env=environment(), pipesize=4096
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1)
+        children = psutil.Process(process.pid).children()
+        assert len(children) == 3
+        process.kill()
+        _, alive = psutil.wait_procs(children, TIMEOUT_S)
+    assert alive == []
 
 
 def test_ctrl_c(log: Path) -> None:

@@ -110,3 +110,9 @@ def test_a_record_without_anything() -> None:
     assert EVERY_RECORD.hold(record)
     assert not Conditions(texts=(b"x",)).hold(record)
     assert not Conditions(json=JsonCondition("@")).hold(record)
+
+
+def test_no_keys_at_all_are_found_nowhere() -> None:
+    conditions = Conditions(keys=frozenset())
+    assert conditions.sought == []
+    assert not conditions.hold_key_and_value(b"k", None)

@@ -112,3 +112,17 @@ def test_it_goes_to_other_processes() -> None:
     assert copy == condition
     assert hash(copy) == hash(condition)
     assert copy.holds(b'{"id": "x"}')
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "holds"),
+    [
+        ("total > `100`", b'{"total": "n/a"}', False),
+        ("total > `100` || vip", b'{"total": "n/a", "vip": true}', True),
+        ("contains(a, `1`)", b'{"a": "text"}', False),
+        ("a[::0]", b'{"a": [1]}', False),
+        ("ceil(a)", b'{"a": 1e400}', False),
+    ],
+)
+def test_values_of_other_types_are_no_error(expression: str, value: bytes, holds: bool) -> None:
+    assert JsonCondition(expression).holds(value) == holds

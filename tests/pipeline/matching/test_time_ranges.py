@@ -8,7 +8,8 @@ from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import find_partitions
 from broker_lite.pipeline.matching.time_ranges import narrowed_by_time
 from broker_lite.pipeline.read.ranges import OffsetRange, bounds_of
-from tests.pipeline.support import T0, NewRecord, Partition
+from broker_lite.record.batch import MAGIC_OFFSET
+from tests.pipeline.support import T0, NewRecord, Partition, damage
 
 IO = LocalFileIO()
 
@@ -73,3 +74,13 @@ def test_an_empty_partition(tmp_path: Path) -> None:
     with Partition(tmp_path):
         pass
     assert narrowed(tmp_path, T0, T0 + 1) == range(0)
+
+
+def test_damage_is_no_end(tmp_path: Path) -> None:
+    """What is behind it may be wanted, and the reader has to come to it to tell of it."""
+    write(tmp_path, 10, 20, 30, 40)
+    path = sorted((tmp_path / "topic-0").glob("*.log"))[1]
+    damage(path, MAGIC_OFFSET)
+    for index in (tmp_path / "topic-0").glob("*index"):
+        index.unlink()
+    assert narrowed(tmp_path, None, T0 + 40) == range(3)

@@ -303,3 +303,19 @@ def test_s_70_missing_offsets_are_noted_as_compacted(
         checkpoint.write_text("0\n1\ngone 3 9\n")
     commit(IO, str(tmp_path), with_epochs(tmp_path, "b", 7, 0), gaps_are_compacted=is_noted)
     assert (checkpoint.read_text() if checkpoint.exists() else None) == expected
+
+
+def test_an_error_while_gaps_are_noted_undoes_all(tmp_path: Path) -> None:
+    class FullStorage(LocalFileIO):
+        def create(self, path: str) -> WritableFile:  # type: ignore[explicit-override]
+            if path.endswith("cleaner-offset-checkpoint.tmp"):
+                raise OSError("no room")
+            return super().create(path)
+
+    segments = with_epochs(tmp_path, "a", 7, 0)
+    commit(IO, str(tmp_path), with_epochs(tmp_path, "b", 0, 0))
+    with pytest.raises(OSError, match="no room"):
+        commit(FullStorage(), str(tmp_path), segments, gaps_are_compacted=True)
+    assert [first for first, _ in offsets_of(tmp_path / "topic-0")] == [0]
+    commit(IO, str(tmp_path), segments, gaps_are_compacted=True)
+    assert [first for first, _ in offsets_of(tmp_path / "topic-0")] == [0, 7]

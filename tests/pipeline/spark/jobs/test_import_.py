@@ -180,3 +180,13 @@ def test_r_42_control_batches_of_unknown_type_are_told(spark: SparkSession, tmp_
     assert import_table(spark, str(tmp_path / "table"), str(tmp_path / "new")) == (
         "1 control batches of unknown type are left out",
     )
+
+
+def test_f14_transactions_whose_markers_were_not_exported_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    log, target = str(write_mixed_log(tmp_path / "log")), str(tmp_path / "table")
+    wanted = {"assign": '{"orders": [2]}', "endingOffsets": '{"orders": {"2": 54}}'}
+    export(spark, log, target, wanted)
+    (told,) = import_table(spark, target, str(tmp_path / "copy"))
+    assert told.endswith(" transactions are open: readers of committed records stop at the first")
