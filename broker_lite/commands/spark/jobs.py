@@ -88,10 +88,9 @@ def run(options: argparse.Namespace) -> int:
     }
     name = f"broker-lite spark {options.job}"
     if options.job == "prepare":
-        from broker_lite.commands.spark.prepare import prepare
-
         with told_in_one_line():
-            return prepare(name, options.master, conf)
+            made: int = JOBS[options.job].load().run(options, name, conf)
+            return made
     failure = SettingsError if options.job in _ANSWERS else KafkaStorageError
     with told_in_one_line(failure):  # before Spark starts, which takes seconds
         for argument in _READ.get(options.job, ()):

@@ -18,8 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add no flags: it has those of all jobs."""
 
 
-def prepare(name: str, master: str, conf: Mapping[str, str]) -> int:
-    """Make the archive, unless it is there.
+def run(options: argparse.Namespace, name: str, conf: Mapping[str, str]) -> int:
+    """Make the archive, unless it is there; other jobs run in a session, this one ends its own.
+
+    Args:
+        options: with the master.
+        name: of the application.
+        conf: settings of Spark.
 
     Raises:
         ArchiveError: it could not be made; nothing is left of it.
@@ -43,7 +48,7 @@ def prepare(name: str, master: str, conf: Mapping[str, str]) -> int:
         return 0
     print("Starting Spark once to see which classes it loads ...", file=sys.stderr)
     with nothing_left_of(archive):
-        with running(name, master, conf, is_quiet=True, makes=archive) as spark:
+        with running(name, options.master, conf, is_quiet=True, makes=archive) as spark:
             _exercise(spark)
         print("Writing them ...", file=sys.stderr)
         with Signals() as signals:
