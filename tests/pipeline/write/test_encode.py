@@ -16,7 +16,6 @@ from broker_lite.pipeline.write.record_input import record_input
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
-from broker_lite.record.loops.encode_records import RecordEncoder
 from broker_lite.record.records import iterate_records
 from tests.pipeline.support import T0, NewRecord, numbered
 from tests.pipeline.write_support import arrow, rows_of
@@ -119,14 +118,8 @@ def kept(base_offset: int, last_offset: int, record_count: int) -> KeptHeader:
 
 def test_r_10_a_batch_with_its_header_grows_and_lets_go() -> None:
     records = numbered(3, value_bytes=SPARE_BYTES)
-    rows = record_input(arrow(records), default_timestamp_ms=T0, keep_offsets=False)
-    offsets = memoryview(array("q", range(5, 8)))
-    rows = rows._replace(
-        offsets=offsets,
-        encoder=RecordEncoder(
-            rows.timestamps, offsets, rows.encoder.keys, rows.encoder.values, None
-        ),
-    )
+    table = arrow(records).append_column("offset", [5, 6, 7])
+    rows = record_input(table, default_timestamp_ms=T0, keep_offsets=True)
     encoder, header = BatchEncoder(0, batch_bytes=1000), kept(4, 9, 3)
     encoder.begin(header, T0)
     encoder.fill(rows, 0, 2)
