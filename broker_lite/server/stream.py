@@ -132,8 +132,7 @@ class Stream:
             return await waiter
         finally:
             self.not_asking.stop()
-            if self.arriving.is_running:
-                self.arriving.stop()
+            self.arriving.run(False)
             self._waiter = None
             del waiter  # its error refers to this frame, and a cycle would keep both
 
@@ -206,8 +205,7 @@ class Stream:
             if request is not None:
                 waiter.set_result(request)
             else:
-                if not self.arriving.is_running:
-                    self.arriving.start()
+                self.arriving.run(True)
                 self._receive_without_event()
 
     def _receive_without_event(self) -> None:

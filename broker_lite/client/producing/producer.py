@@ -179,11 +179,7 @@ class Producer:
             by_leader.setdefault(self._leader(partition), []).append(partition)
         for leader, partitions in by_leader.items():
             self._send(leader, partitions)
-        self._settle()
-
-    def settle(self) -> None:
-        """Wait for the response to the request in flight; who shares the connection needs that."""
-        self._settle()
+        self.settle()
 
     def _builder(self) -> BatchBuilder:
         return BatchBuilder(codec=self._config.codec, level=self._config.level)
@@ -202,7 +198,7 @@ class Producer:
 
     def _send(self, leader: int, partitions: Iterable[int]) -> None:
         """Send the batches of partitions, after the response to the request in flight."""
-        self._settle()  # first, because it may change the next sequence numbers
+        self.settle()  # first, because it may change the next sequence numbers
         batches = [self._build(each, self._batches.pop(each)) for each in partitions]
         answered = self._config.acks != NO_ANSWER
         try:
@@ -231,8 +227,12 @@ class Producer:
         timeout_ms = round(self._config.request_timeout_s * 1000)
         return make(acks=self._config.acks, timeout_ms=timeout_ms, topic_data=[topic])
 
-    def _settle(self) -> None:
-        """Wait for the response to the request in flight; retry batches that may be retried."""
+    def settle(self) -> None:
+        """Wait for the response to the request in flight; retry batches that may be retried.
+
+        Who shares the client with another producer has to, before that one sends: a connection
+        matches responses by their order.
+        """
         if self._under_way is None:
             return
         leader, batches = self._under_way

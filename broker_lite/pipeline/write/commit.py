@@ -137,11 +137,9 @@ def commit(
             _Partition(io, root, logs.get(key), segments, base_offset)
             for key, segments in sorted(by_partition.items())
         ]
-        cleaned = {one.key: one.end_offset for one in partitions if one.has_gaps}
-        if not gaps_are_compacted:
-            cleaned = {}
-        if cleaned:
-            cleaned = {**read_checkpoint(io, join(root, CLEANER_FILE)), **cleaned}
+        gaps = [one for one in partitions if gaps_are_compacted and one.has_gaps]
+        cleaned = read_checkpoint(io, join(root, CLEANER_FILE)) if gaps else {}
+        cleaned |= {one.key: one.end_offset for one in gaps}
         changes = [change for partition in partitions for change in partition.prepare()]
         if sync:
             _sync_files(io, changes)
@@ -207,10 +205,9 @@ class _Partition:
         if self.log is None:
             return base_offset or 0
         end_offset = _end_of(self.io, self.log)
-        has_records = any(one.size_bytes for one in self.log.segments)
         if base_offset is None:
             return end_offset
-        if has_records or base_offset < end_offset:
+        if self._has_records or base_offset < end_offset:
             raise WriteRefused(
                 f"baseOffset {base_offset}: the log of {self._name()} has offsets up to "
                 f"{end_offset - 1} already"
@@ -244,10 +241,13 @@ class _Partition:
         return None if epochs == sorted(epochs) else max(latest, LEADER_EPOCH)
 
     @property
+    def _has_records(self) -> bool:
+        return self.log is not None and any(one.size_bytes for one in self.log.segments)
+
+    @property
     def has_gaps(self) -> bool:
         """Whether offsets are missing, in the new segments or in front of them."""
-        has_records = self.log is not None and any(one.size_bytes for one in self.log.segments)
-        ends = [self.first_offset if has_records else self.placed[0].base_offset]
+        ends = [self.first_offset if self._has_records else self.placed[0].base_offset]
         ends += [one.end_offset for one in self.placed]
         starts = [one.base_offset for one in self.placed]
         return ends[:-1] != starts or any(one.segment.has_gaps for one in self.placed)

@@ -58,7 +58,6 @@ class Child:
         self.channel: Channel | None = None
         self.is_ready = False
         self.refusal = ""
-        self.is_stopping = False
         self.ready_s = 0.0
         self._was_there = False
         self._session_timeout_s = session_timeout_s
@@ -68,9 +67,14 @@ class Child:
         self._leaving = anyio.Event()
         self._is_given_up = False
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it is to stop."""
+        return self._stopping.is_set()
+
     def begin(self) -> None:
         """Begin a life of the cluster, which does not know the broker yet."""
-        self.is_stopping = self._was_there = False
+        self._was_there = False
         self._stopping = anyio.Event()
 
     async def run(
@@ -183,7 +187,6 @@ class Child:
 
     def stop(self) -> None:
         """Let the process stop, as SIGTERM would."""
-        self.is_stopping = True
         self._stopping.set()
         if self.channel is not None:
             self.channel.tell(Kind.STOP)

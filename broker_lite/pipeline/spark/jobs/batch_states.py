@@ -41,22 +41,26 @@ def with_states(batches: DataFrame) -> DataFrame:
     behind = behind.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     marker = F.last("controlType", ignorenulls=True).over(behind)
     state = (
-        F.when(marker == ControlType.COMMIT.name, State.COMMITTED.value)
-        .when(marker == ControlType.ABORT.name, State.ABORTED.value)
-        .otherwise(State.OPEN.value)
+        F.when(marker == ControlType.COMMIT.name, State.COMMITTED)
+        .when(marker == ControlType.ABORT.name, State.ABORTED)
+        .otherwise(State.OPEN)
     )
     is_data = F.col("isTransactional") & ~F.col("isControl")
     return batches.withColumn(STATE, F.when(is_data, state))
 
 
+HIDDEN: Final = (State.ABORTED, State.OPEN)
+"""The states that a reader of committed records passes over."""
+
+
 def is_state(*states: State) -> Column:
     """Tell whether a row belongs to a transaction of one of these states; never null."""
-    return F.coalesce(F.col(STATE).isin(*(state.value for state in states)), F.lit(False))
+    return F.coalesce(F.col(STATE).isin(*states), F.lit(False))
 
 
 def is_hidden() -> Column:
     """Tell whether a reader of committed records passes over a row, by its transaction."""
-    return is_state(State.ABORTED, State.OPEN)
+    return is_state(*HIDDEN)
 
 
 def is_abort() -> Column:

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 
 from broker_lite.pipeline.read.options import IsolationLevel, ReadOptions
 from broker_lite.pipeline.spark.jobs.batch_states import (
+    HIDDEN,
     STATE,
-    State,
     is_abort,
     is_hidden,
     is_state,
@@ -131,8 +131,7 @@ class _Writer(NamedTuple):
         seen = Observation()
         counts = [F.count(F.lit(1)).alias("records")]
         if {STATE, "headers"} <= set(table.columns):
-            hidden = (State.ABORTED, State.OPEN)
-            counts += [F.count_if(is_state(state)).alias(state.value) for state in hidden]
+            counts += [F.count_if(is_state(state)).alias(state) for state in HIDDEN]
             keys = F.filter("headers", lambda pair: pair["key"].contains(_REPLACEMENT))
             replaced = F.when(F.col("headers").isNotNull(), F.size(keys))
             counts.append(F.sum(replaced).alias(_HEADER_KEYS))
@@ -186,22 +185,19 @@ def _before(rows: DataFrame, ends: DataFrame, offset: str) -> DataFrame:
 
 
 def _marked(seen: Mapping[str, Any]) -> Iterator[str]:
-    for state, name in ((State.ABORTED, "aborted"), (State.OPEN, "open")):
-        if seen[state.value]:
+    for state in HIDDEN:
+        if seen[state]:
             yield (
-                f"{seen[state.value]} records of {name} transactions are in the table, with"
-                f" {STATE} = '{state.value}'; --committed leaves them out"
+                f"{seen[state]} records of {state} transactions are in the table, with"
+                f" {STATE} = '{state}'; --committed leaves them out"
             )
 
 
 def _left_out(batches: DataFrame, ends: DataFrame) -> Iterator[str]:
     records = F.col("recordCount")
     is_behind = ~is_hidden() & ~F.col("isControl") & (F.col("baseOffset") >= F.col("end"))
-    kinds = {
-        "of aborted transactions": is_state(State.ABORTED),
-        "of open transactions": is_state(State.OPEN),
-        "behind an open transaction": is_behind,
-    }
+    kinds = {f"of {state} transactions": is_state(state) for state in HIDDEN}
+    kinds["behind an open transaction"] = is_behind
     sums = (F.sum(F.when(chosen, records)).alias(kind) for kind, chosen in kinds.items())
     (row,) = batches.join(F.broadcast(ends), list(_DIRECTORIES)).agg(*sums).collect()
     for kind in kinds:

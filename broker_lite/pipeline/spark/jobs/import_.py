@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from broker_lite.pipeline.files.log_root import is_data_directory
 from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.spark.jobs.batch_states import (
+    HIDDEN,
     STATE,
     State,
     is_hidden,
@@ -99,8 +100,7 @@ def _import_visible(records: DataFrame, path: str, options: Mapping[str, str]) -
     seen = Observation()
     counted = records.observe(
         seen,
-        F.count_if(is_state(State.ABORTED)).alias(State.ABORTED),
-        F.count_if(is_state(State.OPEN)).alias(State.OPEN),
+        *(F.count_if(is_state(state)).alias(state) for state in HIDDEN),
         F.count_if(~is_hidden() & (F.col("timestampType") == _LOG_APPEND_TIME)).alias(_APPENDED),
     )
     import_records(counted.where(~is_hidden()), path, options)
@@ -121,7 +121,7 @@ def _why_not_kept(path: str, options: Mapping[str, str]) -> str | None:
 
 
 def _not_kept(seen: Mapping[str, Any]) -> Iterator[str]:
-    for state in (State.ABORTED, State.OPEN):
+    for state in HIDDEN:
         if seen[state]:
             yield f"{seen[state]} records of {state} transactions are left out"
     if seen[_APPENDED]:
