@@ -54,7 +54,10 @@ class EncodedTopics:
         entry = None if entries is None else entries.get((topic.name, operations))
         if entry is None or entry.partitions is not topic.partitions:
             return None
-        return entry.data if entry.topic_id == topic.topic_id else None
+        if entry.topic_id != topic.topic_id:
+            return None
+        self._forms[form] = self._forms.pop(form)
+        return entry.data
 
     def keep(self, form: Hashable, topic: Topic, operations: int, data: bytes) -> None:
         """Keep the bytes of a topic; if there is no room, the forms used longest ago go first."""

@@ -71,6 +71,16 @@ def test_the_forms_used_longest_ago_go_first() -> None:
     assert kept.find("c", one, 7) is not None
 
 
+def test_a_form_that_is_found_is_used() -> None:
+    kept, one = EncodedTopics(ROOM_BYTES), topic()
+    for form in "abc":
+        kept.keep(form, one, 7, bytes(1_000))
+    assert kept.find("a", one, 7) is not None
+    kept.keep("d", one, 7, bytes(1_000))
+    assert kept.find("b", one, 7) is None
+    assert kept.find("a", one, 7) is not None
+
+
 def test_one_form_that_is_full_begins_anew() -> None:
     kept = EncodedTopics(ROOM_BYTES)
     some = [topic(f"t{number}") for number in range(4)]

@@ -30,7 +30,12 @@ _TIMER_S_MIN: Final = 0.001
 
 
 class Way:
-    """One direction of a topic's network; used by the event loop."""
+    """One direction of a topic's network; used by the event loop.
+
+    Attributes:
+        bytes_per_s: how much it carries; 0 for no limit.
+        waiting: for how many clients it carries bytes, or is to.
+    """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         """Begin without a limit.
@@ -39,6 +44,7 @@ class Way:
             now_s: the machine's time.
         """
         self.bytes_per_s = 0
+        self.waiting = 0
         self._now_s = now_s
         self._free_at_s = 0.0
         self._turn = asyncio.Lock()
@@ -55,6 +61,13 @@ class Way:
         """Wait until it is the turn of some bytes, and for as long as they take."""
         if not self.bytes_per_s:
             return
+        self.waiting += 1
+        try:
+            await self._carry_in_turn(size_bytes)
+        finally:
+            self.waiting -= 1
+
+    async def _carry_in_turn(self, size_bytes: int) -> None:
         async with self._turn:
             begin_s = max(self._free_at_s, self._now_s() - _LATE_S_MAX)
             left_bytes = float(size_bytes)

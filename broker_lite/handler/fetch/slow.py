@@ -2,8 +2,8 @@
 
 What is to be read is looked at, and let go again: a request that waits has no records in memory
 and no file open. When the network has carried as many bytes, they are read. An answer is not larger
-than what the network carries within half a second, or one batch, so that no client gives up
-meanwhile.
+than what the network carries within half a second, shared by all who wait, or one batch: so no
+client gives up meanwhile, how many there are.
 
 See: P-18.
 """
@@ -78,7 +78,9 @@ async def hold_back(
 
 def _bytes_max(way: Way) -> int:
     """Return how many bytes an answer has that is no longer on its way than it may be."""
-    return max(int(way.bytes_per_s * _ANSWER_S_MAX), 1) if way.bytes_per_s else _ANY
+    if not way.bytes_per_s:
+        return _ANY
+    return max(int(way.bytes_per_s * _ANSWER_S_MAX / (1 + way.waiting)), 1)
 
 
 async def _passage(context: HandlerContext, read: FetchRead) -> Passage | None:

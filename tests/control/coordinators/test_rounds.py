@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control.coordinators import rounds as module
-from broker_lite.control.coordinators.rounds import AT_A_TIME, Rounds
+from broker_lite.control.coordinators.rounds import AT_A_TIME, PER_S, Rounds
 
 CROWD = 100
 
@@ -16,12 +16,16 @@ class Crowd:
     """Requests that come at the same moment, and a client that wants something else.
 
     Attributes:
+        now_s: the time, which stands still unless the other client takes some.
+        others_take_s: how long the other client is served each time.
         done: the numbers of the requests that have had their turn, and "other" for each time that
             the other client was served.
     """
 
     def __init__(self) -> None:
-        self.rounds = Rounds()
+        self.now_s = 0.0
+        self.others_take_s = 0.0
+        self.rounds = Rounds(lambda: self.now_s)
         self.done: list[int | str] = []
 
     async def ask(self, number: int) -> None:
@@ -31,6 +35,7 @@ class Crowd:
     async def others(self) -> None:
         while len(self.numbers) < CROWD:
             self.done.append("other")
+            self.now_s += self.others_take_s
             await asyncio.sleep(0)
 
     @property
@@ -114,3 +119,16 @@ def test_clients_that_go_away_take_no_turn() -> None:
     assert crowd.numbers == [0, CROWD - 1]
     run(crowd.ask(7))
     assert crowd.numbers[-1] == 7
+
+
+@pytest.mark.parametrize("others_take_s", [0.05, 0.1])
+def test_a_crowd_does_not_fall_behind_where_others_take_long(others_take_s: float) -> None:
+    crowd = Crowd()
+    crowd.others_take_s = others_take_s
+
+    async def all_at_once() -> None:
+        await asyncio.gather(crowd.others(), *(crowd.ask(number) for number in range(CROWD)))
+
+    run(all_at_once())
+    assert crowd.numbers == list(range(CROWD))
+    assert crowd.now_s <= CROWD / PER_S + 2 * others_take_s

@@ -50,6 +50,22 @@ async def test_p_18_an_answer_has_what_half_a_second_carries(handlers: Handlers)
     assert size(answers[0]) == len(LARGE)
 
 
+async def test_p_18_those_who_wait_share_what_an_answer_may_have(handlers: Handlers) -> None:
+    for _ in range(5):
+        handlers.produce(LARGE)
+    alter(handlers, out_byte_rate=60_000)
+    sizes = []
+
+    async def fetch() -> None:
+        (answer,), _ = await timed(handlers, handlers.fetch_request(wanted()))
+        sizes.append(size(answer))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(fetch)
+    assert sizes == [30_000, 15_000, len(LARGE), len(LARGE)]
+
+
 async def test_other_topics_are_not_slow(handlers: Handlers) -> None:
     handlers.create("fast")
     handlers.produce(LARGE, topic="fast")
