@@ -6,7 +6,7 @@ late as it reads the requests of clients.
 
 import asyncio
 import socket
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from time import perf_counter
 from typing import Final, Self
 
@@ -27,7 +27,8 @@ class LoopWaits:
         self.sum_s = 0.0
         self._sent_s = 0.0
         self._is_over = Event()
-        self._is_read = Event()
+        # Counts, so that a release in __exit__ is never lost: join() would block the loop for ever.
+        self._read_bytes = Semaphore(0)
         self._thread = Thread(target=self._send, name="loop-waits", daemon=True)
         self._near, self._far = socket.socketpair()
         self._near.setblocking(False)
@@ -44,7 +45,7 @@ class LoopWaits:
 
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
-        self._is_read.set()
+        self._read_bytes.release()
         self._thread.join()
         asyncio.get_running_loop().remove_reader(self._near.fileno())
         self._near.close()
@@ -54,12 +55,11 @@ class LoopWaits:
         self._near.recv(1)
         self.sum_s += perf_counter() - self._sent_s
         self.count += 1
-        self._is_read.set()
+        self._read_bytes.release()
 
     def _send(self) -> None:
         """Send one byte after the other, each when the one before was read; in the thread."""
         while not self._is_over.wait(_EVERY_S):
-            self._is_read.clear()
             self._sent_s = perf_counter()
             self._far.send(b".")
-            self._is_read.wait()
+            self._read_bytes.acquire()

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,17 @@ def test_a_reset_by_lines(running: Broker) -> None:
     running.control("POST", "/v1/reset")
     with pytest.raises(BrokerFailed, match="there is no topic 'u'"):
         running.partition("u", 0)
+
+
+def test_it_stops_with_connections_that_are_kept(tmp_path: Path) -> None:
+    """What is left open is a warning, which is an error in the broker's process here."""
+    arguments = ("--control", "127.0.0.1:0")
+    with BrokerProcess(tmp_path / "data", arguments=arguments) as broker:
+        kept = HTTPConnection(broker.control_url.removeprefix("http://"), timeout=30)
+        kept.request("GET", "/v1")
+        assert kept.getresponse().read()
+        assert broker.stop() == 0
+        kept.close()
 
 
 def test_it_stops_with_requests_in_progress(tmp_path: Path) -> None:

@@ -39,3 +39,22 @@ def test_who_leaves_at_once_has_measured_nothing() -> None:
 
     assert asyncio.run(leave()).mean_s == 0.0
     assert active_count() == before
+
+
+def test_who_leaves_while_a_byte_is_about_to_be_sent_is_not_kept() -> None:
+    """The thread wakes each 10 ms; who leaves then once blocked the event loop for ever."""
+
+    async def leave(after_s: float) -> None:
+        until_s = perf_counter() + after_s
+        with LoopWaits():
+            await asyncio.sleep(after_s - 0.001)
+            while perf_counter() < until_s:
+                pass
+
+    async def leave_often() -> None:
+        for each in range(300):
+            await leave(0.0095 + 0.00001 * (each % 100))
+
+    before = active_count()
+    asyncio.run(leave_often())
+    assert active_count() == before

@@ -39,9 +39,11 @@ async def serve(sock: socket.socket, control: Control) -> None:
     try:
         await server.serve(sockets=[sock])
     finally:
-        # Cancelled, it leaves its listener and its tasks to the loop, which could not be closed.
+        # Cancelled, it leaves all that it has open to the loop, which could not be closed.
         logger.setLevel(logging.CRITICAL)  # it would log each cancelled request
         for task in server.server_state.tasks:
             task.cancel()
         for listener in server.servers:
             listener.close()
+        for connection in list(server.server_state.connections):
+            connection.transport.close()
