@@ -16,7 +16,8 @@ from broker_lite.testbench.turns import Turns
 
 QUEUE_MAX: Final = 1000
 """So many entries wait for a slow follower; the oldest are lost then."""
-_TENTHS: Final = 10
+_BURSTS_PER_S: Final = 3
+"""An idle loop that is woken more often costs more than what it has to tell."""
 
 
 class Missed(NamedTuple):
@@ -28,8 +29,8 @@ class Missed(NamedTuple):
 class Pace:
     """Lets a follower tell at most so many entries a second.
 
-    Entries come in tenths of a second: who follows thousands of requests a second has work for some
-    of them only, and the broker has none for the others.
+    Entries come in bursts, three a second: who follows thousands of requests a second has work for
+    some of them only, and the broker has none for the others.
 
     Attributes:
         queue_max: how many entries wait for the follower.
@@ -41,10 +42,15 @@ class Pace:
         Args:
             per_second: None for as many as there are.
         """
-        self._at_a_time = None if per_second is None else max(1, per_second // _TENTHS)
+        self._at_a_time = None if per_second is None else max(1, per_second // _BURSTS_PER_S)
         self._pause_s = 0.0 if per_second is None else (self._at_a_time or 1) / per_second
         self._told = 0
         self.queue_max = QUEUE_MAX if self._at_a_time is None else self._at_a_time
+
+    @property
+    def is_last(self) -> bool:
+        """Whether next() waits when one more entry is told."""
+        return self._at_a_time is not None and self._told + 1 >= self._at_a_time
 
     async def next(self) -> None:
         """Wait until the next entry may be told."""
@@ -73,10 +79,12 @@ class Follower:
         self._journal = journal
         self._matcher = matcher
         # Numbers: the entries themselves would keep memory that the journal no longer counts.
-        self._queue: deque[int] = deque()
-        self._queue_max = queue_max
+        self._queue: deque[int] = deque(maxlen=queue_max)
+        # How many came into the queue, and how many of them are told or known to be missed.
+        self._taken = 0
+        self._passed = 0
         self._missed = 0
-        self._news = anyio.Event()
+        self._news: anyio.Event | None = None
         self._turns = Turns()
         end = journal.last
         self._next = end + 1 if after is None else after + 1
@@ -89,11 +97,15 @@ class Follower:
         keys = self._matcher.keys
         if keys is not None and entry.api_key not in keys:
             return
-        if len(self._queue) == self._queue_max:
-            self._queue.popleft()
-            self._missed += 1
+        self._taken += 1
         self._queue.append(entry.number)
-        self._news.set()
+        if self._news is not None:
+            self._news.set()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there may be another entry without a wait."""
+        return bool(self._queue) or self._next <= self._end
 
     def __aiter__(self) -> "Follower":
         """Return itself."""
@@ -111,20 +123,33 @@ class Follower:
                     count, self._missed = self._missed, 0
                     return Missed(count)
                 if not self._queue:
-                    self._news = anyio.Event()
-                    await self._news.wait()
+                    await self._wait_for_news()
                     continue
-                entry = self._journal.entry(self._queue.popleft())
+                entry = self._journal.entry(self._pop())
             if entry is not None:
                 facts = EntryFacts(entry, self._journal.topic_names())
                 if self._matcher.matches(facts):
                     return facts
 
+    async def _wait_for_news(self) -> None:
+        self._news = anyio.Event()
+        try:
+            await self._news.wait()
+        finally:
+            self._news = None
+
+    def _pop(self) -> int:
+        self._passed += 1
+        return self._queue.popleft()
+
     def _skip_dropped(self) -> None:
-        """Skip the next entries of the queue that are not kept any more."""
+        """Count what the queue had no room for, and skip what is not kept any more."""
+        lost = self._taken - self._passed - len(self._queue)
+        self._passed += lost
+        self._missed += lost
         first = self._journal.first
         while self._queue and self._queue[0] < first:
-            self._queue.popleft()
+            self._pop()
             self._missed += 1
 
     def _kept(self) -> Entry | None:

@@ -9,6 +9,7 @@ from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Raw, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.journal import reading
+from broker_lite.testbench.journal.entry_facts import EntryFacts
 from broker_lite.testbench.journal.follow import QUEUE_MAX, Missed, Pace, check_recorded, follow
 from broker_lite.testbench.journal.lint.finding import Finding
 from broker_lite.testbench.journal.lint.run import lint
@@ -207,6 +208,12 @@ async def find_requests(call: Call) -> list[Summary]:
     return await reading.summaries(found)
 
 
+def _event_of(facts: EntryFacts) -> bytes:
+    """Encode an entry as a server-sent event."""
+    told = msgspec.json.encode(reading.summary(facts))
+    return b"id: %s\ndata: %s\n\n" % (facts.entry.id.encode(), told)
+
+
 async def follow_requests(call: Call) -> Raw:
     """Tell each request when it is answered, as server-sent events, until the caller goes.
 
@@ -223,13 +230,21 @@ async def follow_requests(call: Call) -> Raw:
         # Requests that a filter chooses may be rare: they must not be lost among the others.
         is_filtered = wanted.errors or selectors != Selectors(keys=selectors.keys)
         queue_max = QUEUE_MAX if is_filtered else pace.queue_max
+        # With a pace, what is told at a time leaves together: to send costs more than to tell.
+        leaves_at_once = is_filtered or wanted.per_second is None
+        parts = []
         with follow(call.bench.journal, selectors, after=after, queue_max=queue_max) as each:
             async for facts in each:
                 if isinstance(facts, Missed):
-                    yield b'event: missed\ndata: {"requests": %d}\n\n' % facts.requests
+                    parts.append(b'event: missed\ndata: {"requests": %d}\n\n' % facts.requests)
                 elif not wanted.errors or reading.has_failed(facts):
-                    told = msgspec.json.encode(reading.summary(facts))
-                    yield b"id: %s\ndata: %s\n\n" % (facts.entry.id.encode(), told)
+                    parts.append(_event_of(facts))
+                else:
+                    continue
+                if leaves_at_once or pace.is_last or not each.has_more:
+                    yield b"".join(parts)
+                    parts.clear()
+                if not isinstance(facts, Missed):
                     await pace.next()
 
     return Raw(_EVENTS, events())

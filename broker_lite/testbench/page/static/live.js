@@ -8,7 +8,7 @@ import { Tree } from "./tree.js";
 
 const KEPT = 500;
 const PER_SECOND = 20;
-const DRAW_MS = 100;
+const DRAW_MS = 300; // as often as the journal tells them
 const AGAIN_MS = 1000;
 
 const FILTERS = [
