@@ -287,6 +287,8 @@ class ClientConnection:
         parts, refusal = answered
         if not refusal:
             return parts
+        if self._slow is not None:
+            parts = await self._hold_back(request, parts)
         if parts is not None and (type(parts) is list or not await self._has_left(request, parts)):
             outgoing = self._send(request, parts, more=False)
             if outgoing is not None:

@@ -52,27 +52,35 @@ class SlowAnswers:
 
         Args:
             request: that was handled.
-            body: its answer; None for no answer.
+            body: its answer; None for no answer. A short one is kept for close() when this is
+                cancelled, because what it tells is done.
         """
         passage, self._context.passage = self._context.passage, None
+        short = None
+        if body is not None and _is_short(body):
+            short = b"".join(cast("list[bytes]", framed(request, body)))
         rtt_s = 0.0
         if passage is not None:
             rtt_s = passage.rtt_s
-            await self._carry(passage)
+            await self._carry(passage, short)
         if body is None or not (rtt_s or self._late):
             return body
-        if _is_short(body):
-            self._keep(b"".join(cast("list[bytes]", framed(request, body))), rtt_s)
+        if short is not None:
+            self._keep(short, rtt_s)
             await self._wait_below(LATE_BYTES_MAX)
             return None
         await anyio.sleep(rtt_s)
         await self._wait_below(0)
         return body
 
-    async def _carry(self, passage: Passage) -> None:
+    async def _carry(self, passage: Passage, short: bytes | None) -> None:
         self._context.throttled.start()
         try:
             await passage.carry()
+        except anyio.get_cancelled_exc_class():
+            if short is not None:
+                self._keep(short, 0.0)
+            raise
         finally:
             self._context.throttled.stop()
 

@@ -131,7 +131,7 @@ class Stream:
         try:
             return await waiter
         finally:
-            self.not_asking.stop()
+            self.not_asking.run(False)
             self.arriving.run(False)
             self._waiter = None
             del waiter  # its error refers to this frame, and a cycle would keep both
@@ -269,6 +269,8 @@ class Stream:
             self.finish()
             return
         self._pause()
+        self.not_asking.run(False)  # it is the broker that waits
+        self.arriving.run(False)
         self._pool = pool
         pool.wait(self._on_memory)
 
@@ -287,6 +289,8 @@ class Stream:
             self._leave_line()
         elif self._pool is not None:
             self._pool = None
+            self.not_asking.run(True)
+            self.arriving.run(self.framing.pending_bytes > 0)
             self._resume()
             self._on_readable()
 

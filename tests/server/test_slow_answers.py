@@ -96,6 +96,24 @@ async def test_p_05_other_answers_keep_their_place(serve: Serve) -> None:
         assert await client.answer() == (7, b"last")
 
 
+async def test_p_05_a_refused_renewal_keeps_its_place(serve: Serve) -> None:
+    """The answer to a client that authenticates again and is refused is the last one."""
+
+    async def refuse(context: HandlerContext, request: Request) -> tuple[Parts | None, str] | None:
+        return ([b"refused"], "on purpose") if request.api_key == ECHO else None
+
+    class Renewing(Slow):
+        async def answer(self, context: HandlerContext, request: Request) -> Parts | None:
+            context.renew = refuse
+            return await super().answer(context, request)
+
+    async with serve(Renewing(rtt_s=RTT_S).handlers()) as served:
+        client = await served.connect()
+        await client.send(frame(SLOW, 1) + request_frame(ECHO, correlation_id=2))
+        assert [await client.answer() for _ in range(2)] == [(1, b"slow"), (2, b"refused")]
+        assert await client.is_closed()
+
+
 async def test_p_18_bytes_take_their_time_and_others_are_served(serve: Serve) -> None:
     slow = Slow(bytes_per_s=1000)
     async with serve(slow.handlers()) as served:
@@ -166,6 +184,7 @@ async def test_p_16_a_stop_waits_for_no_network(serve: Serve) -> None:
         served.node.stop()
         await served.ended.wait()
         assert [await client.answer() for _ in range(2)] == [(1, b"slow"), (2, b"slow")]
+        assert await other.answer() == (3, b"slow")  # what was done is told
         assert await client.is_closed()
         assert await other.is_closed()
 

@@ -11,10 +11,11 @@ import pytest
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.server.client_connection import ClientConnection
+from broker_lite.server.limits.node_limits import Limits
 from broker_lite.server.tcp_state import tcp_counts
 from broker_lite.server.usage import Usage, usage_of
 from broker_lite.testbench.limits import Busy, Limit, limit_of, load_between
-from tests.server.conftest import ECHO, PARKED, SILENT, Serve, Served, request_frame
+from tests.server.conftest import ECHO, PARKED, SILENT, Serve, Served, request_frame, silent
 
 pytestmark = pytest.mark.anyio
 # linux/socket.h; the socket module does not name it
@@ -53,6 +54,31 @@ async def test_who_does_not_ask_is_waited_for(serve: Serve) -> None:
         await client.answer()
         await anyio.sleep(0.05)
         assert usage_of(only(served)).not_asking_s >= between.not_asking_s + 0.04
+
+
+async def test_who_gets_no_memory_waits_for_the_broker(serve: Serve) -> None:
+    async with serve({ECHO: silent}, Limits(request_memory_bytes=4 << 20)) as served:
+        first = await served.connect()
+        await first.send(request_frame(ECHO, bytes(5 << 20))[: 1 << 19])
+        await served.until(lambda: any(each.events for each in served.node.connections))
+        second = await served.connect()
+        async with anyio.create_task_group() as group:
+            group.start_soon(second.send, request_frame(ECHO, bytes(3 << 20)))
+            await served.until(
+                lambda: any(each.stream.waits_for_memory for each in served.node.connections)
+            )
+            (waiting,) = (each for each in served.node.connections if each.stream.waits_for_memory)
+            before = usage_of(waiting)
+            await anyio.sleep(0.05)
+            between = usage_of(waiting)
+            assert between.not_asking_s == before.not_asking_s
+            assert between.arriving_s == before.arriving_s
+            first.close()  # its memory is free, and the rest arrives
+            await served.until(lambda: waiting.requests > 0)
+        await anyio.sleep(0.05)
+        after = usage_of(waiting)
+        assert after.not_asking_s >= between.not_asking_s + 0.04
+        assert after.arriving_s - between.arriving_s < after.at_s - between.at_s
 
 
 @pytest.mark.parametrize("is_paced", [True, False])

@@ -1,5 +1,6 @@
 """One of the other processes, as the first process sees it."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -23,10 +24,14 @@ from broker_lite.server.processes.session import Session
 from broker_lite.server.processes.spawning import Spawned, describe_end
 from broker_lite.server.processes.waiting import Started
 
+logger = logging.getLogger("broker_lite.server")
+
 Changed = Callable[[], None]
 
 _END_TIMEOUT_S: Final = 1.0
 _STOP_TIMEOUT_S: Final = 60.0
+# A broker with many GB in memory and a slow disk.
+_WRITE_TIMEOUT_S: Final = 300.0
 
 
 class Child:
@@ -107,6 +112,7 @@ class Child:
                 group.start_soon(self._listen, channel, group)
                 group.start_soon(self._end_if_it_hangs, channel, spawned)
                 group.start_soon(self._end_if_it_does_not_stop, channel)
+                group.start_soon(self._end_if_it_does_not_end, channel)
                 with suppress(ChannelClosed):
                     channel.tell(Kind.START, plan.encode())
                     if self.is_stopping:
@@ -132,21 +138,28 @@ class Child:
         assert self._session is not None
         await self._session.watch(spawned, self._leaving)
         if not self._leaving.is_set():
-            self._is_given_up = True
-            channel.close()
+            self._give_up(channel)
+
+    def _give_up(self, channel: Channel) -> None:
+        """Close the channel, and so end the process."""
+        self._is_given_up = True
+        channel.close()
 
     async def _end_if_it_does_not_stop(self, channel: Channel) -> None:
-        """Close the channel, and so end the process, if it does not follow the order to stop.
-
-        One that follows it may take its time to write what it has.
-        """
+        """End the process if it does not follow the order to stop."""
         await self._stopping.wait()
         is_silent = self._session is not None and self._session.is_over
         with anyio.move_on_after(0 if is_silent else _STOP_TIMEOUT_S):
             await self._leaving.wait()
             return
-        self._is_given_up = True
-        channel.close()
+        self._give_up(channel)
+
+    async def _end_if_it_does_not_end(self, channel: Channel) -> None:
+        """End a process that stops, but hangs as it writes what it has."""
+        await self._leaving.wait()
+        await anyio.sleep(_WRITE_TIMEOUT_S)
+        logger.error("process hangs as it stops and is ended node=%d", self.node_id)
+        self._give_up(channel)
 
     async def _answer(
         self, cluster: Cluster, serving: Serving, changed: Changed, payload: bytes
@@ -184,6 +197,8 @@ class Child:
             self._session.heard()
         elif kind is Kind.LEAVING:
             self._leaving.set()
+            if self._session is not None and not self.is_stopping:
+                self._session.leave()
 
     def stop(self) -> None:
         """Let the process stop, as SIGTERM would."""

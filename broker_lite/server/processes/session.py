@@ -79,6 +79,11 @@ class Session:
             with suppress(KafkaStorageError):  # it is logged where the metadata log is written
                 self._membership.speak(self._node_id)
 
+    def leave(self) -> None:
+        """Fence the broker of a process that stops, because it serves nobody any more."""
+        with suppress(KafkaStorageError):  # it is logged where the metadata log is written
+            self._membership.fence(self._node_id)
+
     async def watch(self, spawned: Spawned, leaving: anyio.Event) -> None:
         """Fence the broker whenever it is silent; return when the process has to be ended.
 

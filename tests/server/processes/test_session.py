@@ -2,15 +2,19 @@
 
 import logging
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
 import psutil
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_lite.control.cluster.membership import Membership
 from broker_lite.server.processes.session import Session, heartbeat_s, timeout_s
@@ -32,6 +36,20 @@ def hang(number, frame):
         pass
 
 signal.signal(signal.SIGUSR1, hang)
+"""
+
+# A process that is told to cannot write to its disk any more.
+HAS_NO_DISK = """
+import os, signal, time
+
+def wait(descriptor):
+    time.sleep(3600)
+
+def lose_disk(number, frame):
+    from broker_lite.log.files import disk_calls
+    disk_calls.take_over(os.pwrite, wait, wait)
+
+signal.signal(signal.SIGUSR1, lose_disk)
 """
 
 
@@ -71,30 +89,66 @@ def further(first: psutil.Process) -> psutil.Process | None:
     return next((each for each in first.children() if each.name() == f"{NAME}2"), None)
 
 
-def test_a_process_in_a_dead_loop_is_ended_and_started_again(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(HANGS)
-    command = [*serve(0, tmp_path / "data"), "--set", "broker.session.timeout.ms=1000"]
-    log = tmp_path / "log"
+@contextmanager
+def signalled(path: Path, on_signal: str) -> Iterator[tuple[psutil.Process, list[str]]]:
+    """Serve with two processes that do something on SIGUSR1; give the first, and later its log."""
+    (path / "sitecustomize.py").write_text(on_signal)
+    log, lines = path / "log", list[str]()
     with log.open("w") as sink:
         broker = subprocess.Popen(
-            command,
+            [*serve(0, path / "data"), "--set", "broker.session.timeout.ms=1000"],
             stdout=subprocess.PIPE,
             stderr=sink,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(HERE)))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(path), str(HERE)))},
         )
-    assert broker.stdout is not None
-    assert "ready on" in broker.stdout.readline()
-    first = psutil.Process(broker.pid)
-    hanging = further(first)
-    assert hanging is not None
-    hanging.send_signal(signal.SIGUSR1)
-    wait_until(lambda: further(first) not in (None, hanging))
-    broker.terminate()
-    broker.communicate(timeout=30)
-    assert "process is silent, its broker is fenced node=2" in log.read_text()
-    assert "process hangs and is ended node=2" in log.read_text()
-    assert "process ended and is started again node=2 how=SIGKILL" in log.read_text()
+    try:
+        assert broker.stdout is not None
+        lines.append(broker.stdout.readline())
+        assert "ready on" in lines[0]
+        yield psutil.Process(broker.pid), lines
+    finally:
+        broker.terminate()
+        broker.communicate(timeout=30)
+        lines[:] = [log.read_text()]
+
+
+def test_a_process_in_a_dead_loop_is_ended_and_started_again(tmp_path: Path) -> None:
+    with signalled(tmp_path, HANGS) as (first, lines):
+        hanging = further(first)
+        assert hanging is not None
+        hanging.send_signal(signal.SIGUSR1)
+        wait_until(lambda: further(first) not in (None, hanging))
+    assert "process is silent, its broker is fenced node=2" in lines[0]
+    assert "process hangs and is ended node=2" in lines[0]
+    assert "process ended and is started again node=2 how=SIGKILL" in lines[0]
+
+
+def test_a_process_that_hangs_as_it_stops_leads_nothing(tmp_path: Path) -> None:
+    with signalled(tmp_path, HAS_NO_DISK) as (first, lines):
+        addresses = re.findall(r"([\d.]+):(\d+)", lines[0])
+        bootstrap = ",".join(":".join(each) for each in addresses)
+        ports = [("127.0.0.1", int(port)) for _, port in addresses]
+
+        def brokers() -> list[int]:
+            with RawClient(*ports[0]) as client:
+                return sorted(one.node_id for one in client.call("Metadata", 1, topics=[]).brokers)
+
+        wait_until(lambda: brokers() == [1, 2])
+        producer = Producer({"bootstrap.servers": bootstrap})
+        admin = AdminClient({"bootstrap.servers": bootstrap})
+        admin.create_topics([NewTopic("t", 4)])["t"].result(30)
+        for partition in range(4):
+            producer.produce("t", b"v", partition=partition)
+        assert producer.flush(30) == 0
+        leaving = further(first)
+        assert leaving is not None
+        leaving.send_signal(signal.SIGUSR1)
+        leaving.send_signal(signal.SIGTERM)
+        wait_until(lambda: brokers() == [1])
+        assert leaving.is_running()
+        leaving.kill()
+        wait_until(lambda: brokers() == [1, 2])
 
 
 def test_all_stop_although_one_is_suspended(impatient: Cluster) -> None:
