@@ -7,7 +7,9 @@ too.
 
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -39,6 +41,7 @@ from broker_lite.log.files.names import (
     segment_stem,
 )
 from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join, read_whole
+from broker_lite.pipeline.files.parallel import in_parallel
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -167,17 +170,18 @@ def find_partitions(
         parent = root.rstrip("/").rpartition("/")[0]
         return {own: _partition_log(*own, root, entries, _Checkpoints.of(io, parent or "/"))}
     checkpoints = _Checkpoints.of(io, root)
-    found = {}
-    for name, parsed in _partition_directories(entries):
-        if not wanted(*parsed):
-            continue
-        directory = join(root, name)
+
+    def listed(directory: tuple[str, tuple[str, int]]) -> PartitionLog | None:
+        name, parsed = directory
+        path = join(root, name)
         try:
-            files = io.list(directory)
+            return _partition_log(*parsed, path, io.list(path), checkpoints)
         except FileNotFoundError:
-            continue  # deleted since the root was listed
-        found[parsed] = _partition_log(*parsed, directory, files, checkpoints)
-    return dict(sorted(found.items()))
+            return None  # deleted since the root was listed
+
+    directories = [each for each in _partition_directories(entries) if wanted(*each[1])]
+    logs = in_parallel(io, listed, directories)
+    return dict(sorted(((log.topic, log.partition), log) for log in logs if log is not None))
 
 
 def find_foreign(io: FileIO, root: str) -> list[ForeignEntry]:
@@ -281,6 +285,11 @@ def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int] | None:
         return None
 
 
+@cache
+def _with(suffixes: frozenset[str], suffix: str) -> frozenset[str]:
+    return suffixes | {suffix}
+
+
 def _partition_log(
     topic: str,
     partition: int,
@@ -289,7 +298,7 @@ def _partition_log(
     checkpoints: _Checkpoints,
 ) -> PartitionLog:
     sizes: dict[int, int] = {}
-    suffixes: dict[int, set[str]] = {}
+    suffixes: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
     exchanged = -1  # the highest base offset of a file that is no longer, or not yet, in use
     for info in entries:
         parsed = None if info.is_directory else parse_segment_file(info.name)
@@ -299,12 +308,13 @@ def _partition_log(
         if suffix == LOG_SUFFIX:
             sizes[base_offset] = info.size_bytes
         elif suffix in INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
-            suffixes.setdefault(base_offset, set()).add(suffix)
+            # Millions of segments share a few sets.
+            suffixes[base_offset] = _with(suffixes[base_offset], suffix)
         elif suffix.endswith(_OUT_OF_USE):
             exchanged = max(exchanged, base_offset)
     segments = tuple(
         Segment(
-            topic, partition, base, directory, sizes[base], frozenset(suffixes.get(base, ())), limit
+            topic, partition, base, directory, sizes[base], suffixes.get(base, frozenset()), limit
         )
         for base, limit in pairwise((*sorted(sizes), None))
         if base is not None

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.files.parallel import in_parallel
 from broker_lite.pipeline.files.positions import earliest, offset_for_timestamp
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-from broker_lite.pipeline.read.ranges import OffsetRange, in_parallel
+from broker_lite.pipeline.read.ranges import OffsetRange
 
 
 def narrowed_by_time(

@@ -65,7 +65,8 @@ OPTIONS: Final = (
     "onCorrupt",
     "compacted",
 )
-MAX_SPLIT_BYTES: Final = 64 << 20
+SPLIT_BYTES: Final = 64 << 20
+SPLITS_MAX: Final = 100_000
 MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
 
 _OF_A_CLIENT: Final = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
@@ -122,7 +123,7 @@ class ReadOptions:
         columns: names in the wanted order, None for all.
         min_partitions: the least number of splits, None for no minimum.
         max_records_per_partition: the most offsets in a split.
-        max_split_bytes: approximate size of a split in bytes.
+        max_split_bytes: approximate size of a split in bytes, None for split_bytes() to choose.
     """
 
     path: str
@@ -139,7 +140,7 @@ class ReadOptions:
     max_trigger_delay_ms: int
     view: View
     columns: tuple[str, ...] | None
-    max_split_bytes: int
+    max_split_bytes: int | None
     pushdown: bool
     check_crc: bool
     isolation_level: IsolationLevel
@@ -178,8 +179,7 @@ class ReadOptions:
             or MAX_TRIGGER_DELAY_MS,
             view=given.choice("view", View.RECORDS),
             columns=given.parsed("columns", option_values.names),
-            max_split_bytes=given.parsed("maxSplitBytes", option_values.size_bytes)
-            or MAX_SPLIT_BYTES,
+            max_split_bytes=given.parsed("maxSplitBytes", option_values.size_bytes),
             pushdown=given.flag("pushdown", False),
             check_crc=given.flag("checkCrc", True),
             isolation_level=_isolation_level(given),
@@ -191,6 +191,17 @@ class ReadOptions:
         elif is_stream is not None:
             _check_batch(given, parsed)
         return parsed
+
+    def split_bytes(self, read_bytes: int) -> int:
+        """Return the approximate size of a split in bytes.
+
+        A read of many TB has larger splits: each is a task for the driver, and a cut within a
+        segment costs it two reads.
+
+        Args:
+            read_bytes: the size of all that is read.
+        """
+        return self.max_split_bytes or max(SPLIT_BYTES, read_bytes // SPLITS_MAX)
 
 
 def _isolation_level(given: Given) -> IsolationLevel:

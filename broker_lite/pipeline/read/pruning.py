@@ -9,9 +9,10 @@ from typing import NamedTuple, TypeVar
 
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog
+from broker_lite.pipeline.files.parallel import in_parallel
 from broker_lite.pipeline.files.positions import offset_for_timestamp
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-from broker_lite.pipeline.read.ranges import OffsetRange, in_parallel
+from broker_lite.pipeline.read.ranges import OffsetRange
 
 _Name = TypeVar("_Name")
 

@@ -5,13 +5,13 @@ in the files, the latest the one after the last.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
+from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog, find_partitions
 from broker_lite.pipeline.files.log_end import LogEnd, log_end
+from broker_lite.pipeline.files.parallel import in_parallel
 from broker_lite.pipeline.files.positions import earliest, offset_for_timestamp
 from broker_lite.pipeline.files.witnesses import witnessed_end
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION, Corruption
@@ -35,11 +35,6 @@ from broker_lite.pipeline.read.options import (
 from broker_lite.pipeline.read.transactions import last_stable_offset
 
 logger = logging.getLogger("broker_lite.pipeline")
-
-_REMOTE_READERS: Final = 16
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 class PlanError(ValueError):
@@ -141,16 +136,6 @@ def resolve_limit(
             )
         offsets[key] = bounds[key].end_offset if offset is None else offset
     return offsets
-
-
-def in_parallel(
-    io: FileIO, function: Callable[[_Item], _Result], items: Iterable[_Item]
-) -> list[_Result]:
-    """Map a function that reads files; in threads for remote storage, where reads wait."""
-    if isinstance(io, LocalFileIO):
-        return [function(item) for item in items]
-    with ThreadPoolExecutor(_REMOTE_READERS) as pool:
-        return list(pool.map(function, items))
 
 
 def bounds_of(

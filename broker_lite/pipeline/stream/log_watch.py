@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.parallel import in_parallel
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.ranges import in_parallel, readable_end, told_end
+from broker_lite.pipeline.read.ranges import readable_end, told_end
 from broker_lite.pipeline.stream.offsets import Offsets
 from broker_lite.pipeline.stream.settling import settled
 from broker_lite.pipeline.stream.stretch import report_loss

@@ -44,7 +44,7 @@ def test_the_defaults_of_a_batch_query():
         max_trigger_delay_ms=900_000,
         view=View.RECORDS,
         columns=None,
-        max_split_bytes=64 << 20,
+        max_split_bytes=None,
         pushdown=False,
         check_crc=True,
         isolation_level=IsolationLevel.READ_UNCOMMITTED,
@@ -240,3 +240,17 @@ def test_a_range_may_be_open_on_one_side():
     parse(startingOffsets='{"a": {"0": 6}}', endingOffsets='{"a": {"0": -1}}')
     parse(startingOffsets='{"a": {"0": -2}}', endingOffsets='{"a": {"0": 5}}')
     parse(startingOffsets='{"a": {"0": 5}}', endingOffsets='{"a": {"0": 5}}')
+
+
+@pytest.mark.parametrize(
+    ("given", "read_bytes", "split_bytes"),
+    [
+        ({}, 0, 64 << 20),
+        ({}, (64 << 20) * 100_000, 64 << 20),
+        ({}, 10**14, 10**9),
+        ({"maxSplitBytes": "16m"}, 10**14, 16 << 20),
+    ],
+    ids=str,
+)
+def test_a_read_of_many_terabytes_has_larger_splits(given, read_bytes, split_bytes):
+    assert parse(**given).split_bytes(read_bytes) == split_bytes

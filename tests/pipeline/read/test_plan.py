@@ -1,14 +1,15 @@
+import gc
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.pipeline.files.arrow_files import ArrowFileIO
-from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.read.batches import read_batches
 from broker_lite.pipeline.read.corruption import raise_corruption
 from broker_lite.pipeline.read.options import ReadOptions
@@ -16,6 +17,7 @@ from broker_lite.pipeline.read.plan import plan
 from broker_lite.pipeline.read.split import Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
+from tests.bench.simulated_log import ROOT, SEGMENT_RECORDS, SimulatedLog
 from tests.pipeline.support import (
     T0,
     Partition,
@@ -267,3 +269,32 @@ def test_a_split_of_another_storage_has_its_uri(logs_root):
 
 def test_a_log_directory_without_partitions_has_no_splits(tmp_path):
     assert planned(tmp_path) == []
+
+
+def test_a_plan_elsewhere_has_all_segments_once():
+    """As large as it may be, without its files. See: tests.bench.planning."""
+    log = SimulatedLog(30, 40, 100 << 20)
+    options = ReadOptions.parse({"path": "memory://logs", "maxSplitBytes": "1g"})
+    splits = plan(cast("FileIO", log), ROOT, options)
+    assert len(splits) == 30 * 4
+    assert gc.isenabled()
+    for partition in range(30):
+        mine = [split for split in splits if split.partition == partition]
+        ends = [split.end_offset for split in mine]
+        assert [split.first_offset for split in mine] == [0, *ends[:-1]]
+        assert ends[-1] == 40 * SEGMENT_RECORDS
+        parts = [part for split in mine for part in split.ranges]
+        assert [part.segment.base_offset for part in parts] == [
+            number * SEGMENT_RECORDS for number in range(40)
+        ]
+        assert all(part.size_bytes == 100 << 20 for part in parts)
+
+
+def test_many_segments_share_what_they_have_in_common():
+    log = SimulatedLog(2, 50, 100 << 20)
+    options = ReadOptions.parse({"path": "memory://logs"})
+    segments = [
+        part.segment for split in plan(cast("FileIO", log), ROOT, options) for part in split.ranges
+    ]
+    assert len({id(segment.suffixes) for segment in segments}) == 1
+    assert segments[0].suffixes == {".index", ".timeindex"}

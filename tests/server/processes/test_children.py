@@ -1,6 +1,6 @@
 """Processes that are started, end in every way, and are started again.
 
-Also tests: broker_lite.server.processes.between_brokers, broker_lite.server.processes.child,
+Also tests: broker_lite.server.processes.between_brokers,
 broker_lite.server.processes.feed, broker_lite.server.processes.serving,
 broker_lite.server.processes.worker, broker_lite.commands.worker.
 """

@@ -137,12 +137,13 @@ class AuditReader(DataSourceReader):
         """
         io, root = open_file_io(self.options.path)
         logs = find_logs(io, root, self.options)
+        size_bytes = sum(each.size_bytes for log in logs.values() for each in log.segments)
         tasks = audit_tasks(
             io,
             root if isinstance(io, LocalFileIO) else self.options.path,
             logs,
             cleaned_of(io, root, logs, self.is_compacted),
-            max_split_bytes=self.options.max_split_bytes,
+            max_split_bytes=self.options.split_bytes(size_bytes),
             is_deep=self.is_deep,
         )
         return [InputPartition(task) for task in tasks]
