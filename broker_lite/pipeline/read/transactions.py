@@ -8,6 +8,7 @@ broker trusts, are used only for a transaction that ends far behind the split, a
 have destroyed a marker.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -39,21 +40,31 @@ class AbortedRanges:
     """The aborted transactions: ranges of offsets by producer."""
 
     def __init__(self) -> None:
+        # Those of a producer are sorted and apart, so that one is found among 100,000.
         self._ranges: dict[int, list[tuple[int, int]]] = {}
 
     def add(self, producer_id: int, first_offset: int, last_offset: int) -> None:
         """Add a transaction; last_offset is that of its marker."""
-        self._ranges.setdefault(producer_id, []).append((first_offset, last_offset))
+        ranges = self._ranges.setdefault(producer_id, [])
+        begin = end = bisect_left(ranges, (first_offset,))
+        if begin and ranges[begin - 1][1] >= first_offset:
+            begin -= 1
+        while end < len(ranges) and ranges[end][0] <= last_offset:
+            end += 1
+        for first, last in ranges[begin:end]:
+            first_offset, last_offset = min(first, first_offset), max(last, last_offset)
+        ranges[begin:end] = [(first_offset, last_offset)]
 
     def hides(self, batch: RecordBatch) -> bool:
         """Tell whether a batch belongs to one of them.
 
         See: F-14 (CompletedFetch.isBatchAborted).
         """
-        return batch.is_transactional and any(
-            first_offset <= batch.base_offset <= last_offset
-            for first_offset, last_offset in self._ranges.get(batch.producer_id, ())
-        )
+        if not batch.is_transactional:
+            return False
+        ranges = self._ranges.get(batch.producer_id, [])
+        behind = bisect_left(ranges, (batch.base_offset + 1,))
+        return behind > 0 and batch.base_offset <= ranges[behind - 1][1]
 
 
 class HiddenBatches:

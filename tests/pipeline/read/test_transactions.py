@@ -4,6 +4,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
@@ -11,9 +13,10 @@ from broker_lite.pipeline.read.batches import read_batches
 from broker_lite.pipeline.read.corruption import Corruption, CorruptLog, raise_corruption
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan
-from broker_lite.pipeline.read.transactions import find_aborted, last_stable_offset
+from broker_lite.pipeline.read.transactions import AbortedRanges, find_aborted, last_stable_offset
 from broker_lite.pipeline.views.record_view import record_batches
 from broker_lite.record.batch import HEADER, RecordBatch
+from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.crc import crc32c
 from tests.pipeline.support import Partition, cut, damage, numbered, whole_split
 
@@ -236,3 +239,36 @@ def test_r_43_a_marker_that_cannot_be_read(partition: Partition) -> None:
     data[start + 17 : start + 21] = crc32c(data[start + 21 :]).to_bytes(4, "big")
     path.write_bytes(data)
     assert aborted_offsets(partition.directory.parent) == ([2, 5, 7, 10], ["R-43"])
+
+
+OFFSETS = st.integers(0, 30)
+
+
+RANGES = st.tuples(OFFSETS, OFFSETS).map(sorted)
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), RANGES).map(lambda each: (each[0], *each[1]))))
+def test_f_14_any_of_the_ranges_hides_a_batch(aborted):
+    ranges = AbortedRanges()
+    for one in aborted:
+        ranges.add(*one)
+    for producer_id in (1, 2, 3):
+        for offset in range(32):
+            batch = transactional(producer_id, offset)
+            expected = any(
+                id_ == producer_id and first <= offset <= last for id_, first, last in aborted
+            )
+            assert ranges.hides(batch) is expected
+
+
+def transactional(producer_id: int, base_offset: int) -> RecordBatch:
+    builder = BatchBuilder(
+        base_offset=base_offset,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=0,
+        is_transactional=True,
+    )
+    builder.append(timestamp=1, key=None, value=b"v")
+    data = bytes(builder.build())
+    return RecordBatch(memoryview(data), 0, len(data))
