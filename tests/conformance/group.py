@@ -16,6 +16,7 @@ from tests.support.raw_client import RawClient
 SESSION_MS = 1500
 STATIC_SESSION_MS = 20_000
 HEARTBEAT_MS = 250
+REST_MS = 4 * HEARTBEAT_MS
 GROUP_RESOURCE = 32
 SHORT_TIMES = (
     KEEP,
@@ -147,6 +148,19 @@ class Group:
         self._programs.wait_until(
             lambda: all(member.of_kind("read") for member in members), "each member reads"
         )
+
+    def rest(self, *members: Program) -> None:
+        """Wait until these have kept their partitions for some heartbeats.
+
+        A leader of the Java client whose metadata came late joins again right after a rebalance.
+        """
+
+        def rested() -> bool:
+            now_ms = time.time_ns() // 1_000_000
+            latest_ms = max(member.of_kind("assigned")[-1].time_ms for member in members)
+            return now_ms - latest_ms >= REST_MS
+
+        self._programs.wait_until(rested, "no member gets other partitions")
 
     def finish(self, feeder: Feeder) -> dict[int, int]:
         """End a feeder, wait until all of it is committed, and let all members that run leave.

@@ -65,6 +65,7 @@ def test_a_static_member_comes_back_to_its_partitions(
         first, second, third = (group.join(name) for name in "abc")
         group.settle(first, second, third)
         group.reads(first, second, third)
+        group.rest(first, second, third)
         before = [member.of_kind("assigned") for member in (first, third)]
         mine = second.partitions
         if mode.protocol == "consumer":
