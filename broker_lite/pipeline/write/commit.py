@@ -178,6 +178,19 @@ def _end_of(io: FileIO, log: PartitionLog) -> int:
     return end_offset
 
 
+def leader_epochs(io: FileIO, directory: str) -> LeaderEpochCache:
+    """Read the leader epochs of a partition; there are none without their file.
+
+    Raises:
+        CorruptCheckpoint: the file is damaged.
+        OSError: it cannot be read.
+    """
+    path = join(directory, EPOCH_FILE)
+    if not io.exists(path):
+        return LeaderEpochCache()
+    return LeaderEpochCache.from_text(read_whole(io, path).decode())
+
+
 class _Partition:
     """The segments to append to one partition."""
 
@@ -195,7 +208,7 @@ class _Partition:
         self.key = (placement.topic, placement.partition)
         self.directory = placement.directory
         refuse_unknown_partition(io, root, self.directory)
-        self.epochs = self._read_epochs()
+        self.epochs = leader_epochs(io, self.directory)
         self.first_offset = self._log_end(base_offset)
         self.placed = self._place(segments)
         self.end_offset = self.placed[-1].end_offset
@@ -315,12 +328,6 @@ class _Partition:
             sum(one.segment.size_bytes for one in self.placed),
             len(self.placed),
         )
-
-    def _read_epochs(self) -> LeaderEpochCache:
-        path = join(self.directory, EPOCH_FILE)
-        if not self.io.exists(path):
-            return LeaderEpochCache()
-        return LeaderEpochCache.from_text(read_whole(self.io, path).decode())
 
     def _name(self) -> str:
         return f"{self.key[0]}-{self.key[1]}"

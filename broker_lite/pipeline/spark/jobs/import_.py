@@ -13,8 +13,10 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from broker_lite.pipeline.files.layout import find_partitions
 from broker_lite.pipeline.files.log_root import is_data_directory
 from broker_lite.pipeline.files.open_file_io import open_file_io
+from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.spark.jobs.batch_states import (
     HIDDEN,
     STATE,
@@ -24,6 +26,7 @@ from broker_lite.pipeline.spark.jobs.batch_states import (
     with_states,
 )
 from broker_lite.pipeline.spark.jobs.exported import PARQUET, read_batches_of, read_kept
+from broker_lite.pipeline.write.commit import leader_epochs
 from broker_lite.pipeline.write.kept_batches import HEADER_COLUMN
 from broker_lite.pipeline.write.options import WriteOptions
 from broker_lite.record.control import ControlType, encode_control_key
@@ -73,8 +76,9 @@ def import_table(
     batches = batches.withColumn("controlKey", F.expr(f"CASE controlType {_CONTROL_KEYS} END"))
     headers = _as_rows(batches.where(_KEPT))
     rows = records.unionByName(headers, allowMissingColumns=True)
+    later = _latest_epochs(path)
     import_records(rows, path, {**given, "keepbatches": "true"})
-    return tuple(_changed(batches))
+    return (*_raised(batches, later), *_changed(batches))
 
 
 def import_records(
@@ -137,6 +141,34 @@ def _not_kept_of(batches: DataFrame, why: str) -> Iterator[str]:
     }
     for text, count in _counts(batches, kinds):
         yield f"not kept: {text.format(count)}; {why}"
+
+
+def _latest_epochs(path: str) -> dict[TopicPartition, int]:
+    """Return the latest leader epoch of each log that is there already."""
+    io, root = open_file_io(path)
+    if not io.exists(root):
+        return {}
+    logs = find_partitions(io, root, lambda *_: True)
+    return {key: leader_epochs(io, log.directory).latest_epoch for key, log in logs.items()}
+
+
+def _raised(batches: DataFrame, later: Mapping[TopicPartition, int]) -> Iterator[str]:
+    """Tell of batches with a lower epoch than their log had; all new ones of it get the latter.
+
+    See: S-63 (LeaderEpochFileCache.assign).
+    """
+    if not any(epoch > 0 for epoch in later.values()):
+        return
+    found = batches.groupBy("topic", "partition").agg(
+        F.min("partitionLeaderEpoch").alias("lowest"), F.count("*").alias("batches")
+    )
+    count = sum(
+        row.batches
+        for row in found.collect()
+        if row.lowest < later.get((row.topic, row.partition), -1)
+    )
+    if count:
+        yield f"not kept: leader epochs of {count} batches; their logs had later ones already"
 
 
 def _changed(batches: DataFrame) -> Iterator[str]:

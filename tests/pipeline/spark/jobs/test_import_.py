@@ -148,6 +148,25 @@ def test_a_brokers_directory_has_ids_of_its_own(spark: SparkSession, tmp_path: P
         import_records(rows, str(data), {"keepBatches": "true"})
 
 
+def test_s_63_epochs_that_a_log_has_left_behind_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    fill(tmp_path / "logs")
+    table, new = str(tmp_path / "table"), tmp_path / "new"
+    export(spark, str(tmp_path / "logs"), table)
+    for partition, epoch in ((0, 5), (1, 0)):
+        directory = new / f"topic-{partition}"
+        directory.mkdir(parents=True)
+        (directory / "leader-epoch-checkpoint").write_text(f"0\n1\n{epoch} 0\n")
+    batches = view_of(spark, tmp_path / "logs", "batches").where("partition = 0").count()
+    assert import_table(spark, table, str(new)) == (
+        f"not kept: leader epochs of {batches} batches; their logs had later ones already",
+    )
+    found = view_of(spark, new, "batches").groupBy("partition").agg(f.min("partitionLeaderEpoch"))
+    assert sorted(map(tuple, found.collect())) == [(0, 5), (1, 0)]
+    assert verify(spark, str(new), is_deep=True).findings == ()
+
+
 def test_a_table_without_batches(spark: SparkSession, tmp_path: Path) -> None:
     log, table, new = write_mixed_log(tmp_path / "log"), tmp_path / "table", tmp_path / "new"
     export(spark, str(log), str(table))
