@@ -19,7 +19,8 @@ from tests.support.pacing_proxy import pacing_proxy
 
 WINDOW_MS = 1500
 LARGE_BYTES = 4_000_000
-PIPELINED = 200
+PIPELINED = 1000
+"""The broker has enough to do with them while their clients wait for a processor."""
 
 
 @pytest.fixture(scope="module")
