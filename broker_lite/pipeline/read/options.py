@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from broker_lite.pipeline.read import option_values
+from broker_lite.pipeline.read.formats import FORMAT_OPTIONS, column_formats
 from broker_lite.pipeline.read.offset_limits import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
@@ -34,6 +35,7 @@ from broker_lite.pipeline.read.selection import (
     TopicPattern,
     Topics,
 )
+from broker_lite.pipeline.registry.settings import ColumnFormat
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -64,6 +66,7 @@ OPTIONS: Final = (
     "isolationLevel",
     "onCorrupt",
     "compacted",
+    *FORMAT_OPTIONS,
 )
 SPLIT_BYTES: Final = 64 << 20
 SPLITS_MAX: Final = 100_000
@@ -124,6 +127,7 @@ class ReadOptions:
         min_partitions: the least number of splits, None for no minimum.
         max_records_per_partition: the most offsets in a split.
         max_split_bytes: approximate size of a split in bytes, None for split_bytes() to choose.
+        formats: of the columns that are decoded, by their names.
     """
 
     path: str
@@ -146,6 +150,7 @@ class ReadOptions:
     isolation_level: IsolationLevel
     on_corrupt: OnCorrupt
     compacted: Compacted
+    formats: tuple[tuple[str, ColumnFormat], ...] = ()
 
     @classmethod
     def parse(
@@ -185,7 +190,10 @@ class ReadOptions:
             isolation_level=_isolation_level(given),
             on_corrupt=given.choice("onCorrupt", OnCorrupt.FAIL),
             compacted=given.choice("compacted", Compacted.AUTO),
+            formats=column_formats(given),
         )
+        if parsed.formats and parsed.view is not View.RECORDS:
+            raise given.error("view", "only records have keys and values to decode")
         if is_stream:
             _check_stream(given, parsed)
         elif is_stream is not None:

@@ -33,6 +33,7 @@ from broker_lite.pipeline.spark.stream import SegmentsStreamReader
 from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.spark.writer import SegmentsWriter
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
+from broker_lite.pipeline.views.decoded_columns import with_schemas
 from broker_lite.pipeline.views.table import view_schema
 
 
@@ -54,8 +55,10 @@ class KafkaSegmentsSource(DataSource):
         Raises:
             OptionError: an option cannot be used.
             ValueError: there is no such column.
+            NoResultSchema: the schema of a decoded column cannot be had.
         """
-        return from_arrow_schema(view_schema(ReadOptions.parse(self.options, is_stream=None)))
+        options = with_schemas(ReadOptions.parse(self.options, is_stream=None))
+        return from_arrow_schema(view_schema(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
         """Make the reader of a batch query.
@@ -161,7 +164,7 @@ def with_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
     """
     columns = tuple(schema.fieldNames())
     try:
-        chosen = replace(options, columns=columns)
+        chosen = with_schemas(replace(options, columns=columns))
         there = view_schema(chosen)
     except ValueError as error:
         raise SchemaError(f"schema: {error}") from error

@@ -9,6 +9,7 @@ from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.options import ReadOptions, View
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.views.batch_view import batch_rows, batch_schema
+from broker_lite.pipeline.views.decoded_columns import decoded_batches, decoded_schema
 from broker_lite.pipeline.views.index_view import index_rows, index_schema
 from broker_lite.pipeline.views.record_schema import record_schema
 from broker_lite.pipeline.views.record_view import record_batches
@@ -31,13 +32,23 @@ _FORMS: Final[Mapping[View, _Form]] = {
 }
 
 
+_DECODED: Final = _Form(decoded_schema, decoded_batches)
+
+
+def _form(options: ReadOptions) -> _Form:
+    return _DECODED if options.formats else _FORMS[options.view]
+
+
 def view_schema(options: ReadOptions) -> pa.Schema:
     """Return the columns of options.view, or those that options.columns names.
+
+    Args:
+        options: of the read; with_schemas() has to have made them if a column is decoded.
 
     Raises:
         ValueError: there is no such column.
     """
-    return _FORMS[options.view].schema(options)
+    return _form(options).schema(options)
 
 
 def read_view(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
@@ -52,4 +63,4 @@ def read_view(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Rec
         CorruptLog: something is damaged, with onCorrupt=fail.
         OSError: a file cannot be read.
     """
-    return _FORMS[options.view].read(io, split, options)
+    return _form(options).read(io, split, options)

@@ -1,0 +1,1 @@
+"""Avro: schemas as trees, their Arrow types, and messages as Python values by fastavro."""

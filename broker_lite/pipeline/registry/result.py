@@ -1,0 +1,34 @@
+"""What a format makes of the schema of a result: its type, and a reader for each writer."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from broker_lite.pipeline.registry.settings import StoredSchema
+
+Value = Any
+"""A Python value that Arrow takes for the raw type."""
+
+ReadMessage = Callable[[bytes], Value]
+"""Takes a whole message with its frame; raises BadMessage."""
+
+
+class Result(Protocol):
+    """The schema of a column of values.
+
+    Attributes:
+        raw_type: what ReadMessage gives values for.
+        type: of the column; a cast from raw_type gives it.
+    """
+
+    raw_type: pa.DataType
+    type: pa.DataType
+
+    def reader_of(self, writer: StoredSchema) -> ReadMessage:
+        """Return what reads messages that were written by a schema.
+
+        Raises:
+            UnusableSchema: they cannot be read by the result's schema.
+        """
+        ...

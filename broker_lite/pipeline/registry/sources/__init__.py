@@ -1,0 +1,1 @@
+"""Where schemas come from: a registry over HTTP, or a folder of files."""
