@@ -34,6 +34,8 @@ class RegistryServer:
     def __init__(self, user_info: str = "") -> None:
         self.requests: list[str] = []
         self.faults: list[Callable[[BaseHTTPRequestHandler], None]] = []
+        # The real one prints descriptors as texts; here who registers says what they are.
+        self.texts: dict[str, str] = {}
         self._expected = base64.b64encode(user_info.encode()).decode() if user_info else ""
         self._schemas: list[dict[str, Any]] = []
         self._subjects: dict[str, list[int]] = {}
@@ -73,7 +75,11 @@ class RegistryServer:
 
     def register(self, subject: str, text: str, kind: str = "AVRO", references: Any = ()) -> int:
         """Add a version to a subject; return the id of its schema."""
-        schema = {"schema": text, "schemaType": kind, "references": list(references)}
+        schema = {
+            "schema": self.texts.get(text, text),
+            "schemaType": kind,
+            "references": list(references),
+        }
         with self._lock:
             if schema not in self._schemas:
                 self._schemas.append(schema)

@@ -21,6 +21,7 @@ from broker_lite.pipeline.registry.errors import (
     RegistryError,
     UnusableSchema,
 )
+from broker_lite.pipeline.registry.protobuf.result import ProtobufResult
 from broker_lite.pipeline.registry.result import ReadMessage, Result, Value
 from broker_lite.pipeline.registry.settings import ColumnFormat, Format, StoredSchema
 from broker_lite.pipeline.registry.sources.source import SchemaSource, source_of
@@ -34,6 +35,7 @@ _Kept = TypeVar("_Kept")
 
 _MAKERS: Final[dict[Format, Callable[[StoredSchema, str | None], Result]]] = {
     Format.AVRO: lambda schema, _: AvroResult(schema),
+    Format.PROTOBUF: ProtobufResult,
 }
 
 

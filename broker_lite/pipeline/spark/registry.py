@@ -67,6 +67,45 @@ def from_avro_registry(
     return _decoded(data, _wanted(Format.AVRO, settings, schema, schema_id, subject, None))
 
 
+def from_protobuf_registry(
+    data: Column | str,
+    registry: str,
+    *,
+    schema: str | None = None,
+    schema_id: int | None = None,
+    subject: str | None = None,
+    message: str | None = None,
+    credentials: str | None = None,
+    timeout_ms: int = TIMEOUT_MS,
+    retries: int = RETRIES,
+) -> Column:
+    """Read Protobuf messages; exactly one of schema, schema_id and subject names the schema.
+
+    Args:
+        data: a binary column, or its name.
+        registry: http or https URL of a registry, or a folder that the workers see, too.
+        schema: the text of a .proto.
+        schema_id: its id in the registry.
+        subject: whose latest schema it is.
+        message: full name of a message of the schema; None takes its first.
+        credentials: USER:PASSWORD; None takes SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO.
+        timeout_ms: of a request.
+        retries: further requests after one that failed for a reason that may pass.
+
+    Raises:
+        ValueError: an argument is wrong.
+        NoResultSchema: the schema of the result cannot be had, or no column can be made by it.
+        MissingExtra: protobuf or grpcio-tools are not installed.
+    """
+    settings = RegistrySettings(
+        location=checked_location(registry),
+        user_info=user_info(credentials),
+        timeout_ms=timeout_ms,
+        retries=retries,
+    )
+    return _decoded(data, _wanted(Format.PROTOBUF, settings, schema, schema_id, subject, message))
+
+
 def _wanted(
     form: Format,
     settings: RegistrySettings,

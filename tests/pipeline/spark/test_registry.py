@@ -3,16 +3,13 @@
 import datetime
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
-from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -20,13 +17,11 @@ from pyspark.sql import functions as sf
 from broker_lite.pipeline.registry.settings import USER_INFO_VARIABLE
 from broker_lite.pipeline.registry.wanted import NoResultSchema
 from broker_lite.pipeline.spark.registry import from_avro_registry
-from tests.support.broker_process import BrokerProcess
-from tests.support.registry_server import RegistryServer
+from tests.pipeline.spark.registry_logs import USER_INFO, Logs, load, started
 
 pytestmark = pytest.mark.client
 
 RECORDS = 500
-USER_INFO = "me:secret"
 NEW_YEAR = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 LINE = {
@@ -101,33 +96,10 @@ def expected_row(number: int) -> tuple[Any, ...]:
     return tuple({**row, "ref": str(row["ref"]), "lines": lines, "odd": odd}.values())
 
 
-class Logs:
-    """A broker's log with topics that were written by a registry's schemas."""
-
-    def __init__(self, broker: BrokerProcess, registry: RegistryServer) -> None:
-        self.folder = broker.data_dir
-        self.registry = registry
-        self.client = SchemaRegistryClient({"url": registry.url, "basic.auth.user.info": USER_INFO})
-        self._bootstrap = broker.bootstrap
-
-    def write(self, topic: str, values: list[bytes | None], key: bytes | None = None) -> None:
-        producer = Producer({"bootstrap.servers": self._bootstrap})
-        for value in values:
-            producer.produce(topic, value, key)
-        assert producer.flush(30) == 0
-
-    def encoded(
-        self, topic: str, serializer: Callable[..., bytes | None], values: list[Any]
-    ) -> list[bytes | None]:
-        context = SerializationContext(topic, MessageField.VALUE)
-        return [serializer(value, context) for value in values]
-
-
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
-    data_dir = tmp_path_factory.mktemp("registry") / "data"
-    with RegistryServer(USER_INFO) as registry, BrokerProcess(data_dir) as broker:
-        yield Logs(broker, registry)
+    with started(tmp_path_factory.mktemp("registry")) as logs:
+        yield logs
 
 
 @pytest.fixture(scope="module")
@@ -142,16 +114,6 @@ def orders(logs: Logs) -> Logs:
 @pytest.fixture(autouse=True)
 def user_info(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(USER_INFO_VARIABLE, USER_INFO)
-
-
-def load(spark: SparkSession, logs: Logs, topic: str, **options: str) -> DataFrame:
-    reader = spark.read.format("kafka_segments").option("subscribe", topic)
-    if "value_format" in options:
-        # The variable of the test is not one of Java's, which the data source is a child of.
-        reader = reader.option("schema.registry.basic.auth.user.info", USER_INFO)
-    for name, value in options.items():
-        reader = reader.option(name.replace("_", "."), value)
-    return reader.load(str(logs.folder))
 
 
 def assert_same(found: DataFrame, expected: DataFrame) -> None:

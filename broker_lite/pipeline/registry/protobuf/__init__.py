@@ -1,0 +1,1 @@
+"""Protobuf: schemas compiled by protoc, their Arrow types, and messages by Google's library."""
