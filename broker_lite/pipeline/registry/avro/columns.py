@@ -48,7 +48,7 @@ _LOGICAL: Final = {
     "uuid": pa.string(),
 }
 _MILLIS: Final = {"timestamp-millis": "UTC", "local-timestamp-millis": None}
-_NAMED: Final = frozenset(("record", "enum", "fixed"))
+NAMED_KINDS: Final = frozenset(("record", "enum", "fixed"))
 _PYTHON: Final = {
     "boolean": bool,
     "long": int,
@@ -58,8 +58,7 @@ _PYTHON: Final = {
     "string": str,
     "array": list,
     "map": dict,
-    "record": dict,
-    "enum": str,
+    "null": type(None),
 }
 _WIDER: Final = ({"int", "long"}, {"float", "double"})
 
@@ -95,8 +94,8 @@ def arrow_type(node: Node, *, is_raw: bool = False) -> pa.DataType:
 
 def has_ambiguous_unions(node: Node) -> bool:
     """Tell whether a union needs fastavro to say which named type a value is of."""
-    branches = _branches(node) if node.kind == "union" else []
-    if len(branches) > 1 and any(branch.kind in _NAMED for branch in branches):
+    branches = branches_of(node) if node.kind == "union" else []
+    if len(branches) > 1 and any(branch.kind in NAMED_KINDS for branch in branches):
         return True
     return any(map(has_ambiguous_unions, node.children))
 
@@ -108,14 +107,13 @@ def converter(node: Node, *, is_named: bool) -> Convert | None:
 
     Args:
         node: the tree of the schema.
-        is_named: whether fastavro gives the values of named types in unions with their names. Where
-            the schemas of writer and reader differ, these are the unions of the writer.
+        is_named: whether fastavro gives the values of named types in unions with their names.
 
     Raises:
         BadMessage: by the function: a value is outside of what its type allows.
     """
     change = _converter(node, is_named)
-    if not is_named or node.kind not in _NAMED:
+    if not is_named or node.kind not in NAMED_KINDS:
         return change
     after = change or _same
     return lambda value: after(value[1] if isinstance(value, tuple) else value)
@@ -181,7 +179,7 @@ def _container_converter(kind: str, convert: Convert | None) -> Convert | None:
     return lambda value: {key: convert(each) for key, each in value.items()}
 
 
-def _branches(node: Node) -> list[Node]:
+def branches_of(node: Node) -> list[Node]:
     """Return the branches of a union that are not null, with numbers of two widths as the wider."""
     branches = [child for child in node.children if child.kind != "null"]
     plain = all(branch.logical is None for branch in branches)
@@ -191,7 +189,7 @@ def _branches(node: Node) -> list[Node]:
 
 
 def _union_type(node: Node, is_raw: bool) -> pa.DataType:
-    branches = _branches(node)
+    branches = branches_of(node)
     if not node.children:
         raise UnusableSchema("a union has no branch")
     if not branches:
@@ -207,7 +205,7 @@ def _union_type(node: Node, is_raw: bool) -> pa.DataType:
 
 
 def _union_converter(node: Node, is_named: bool) -> Convert | None:
-    branches = _branches(node)
+    branches = branches_of(node)
     if len(branches) <= 1:
         change = converter(branches[0], is_named=is_named) if branches else None
         return None if change is None else lambda value: None if value is None else change(value)
@@ -216,31 +214,27 @@ def _union_converter(node: Node, is_named: bool) -> Convert | None:
         for index, branch in enumerate(branches)
     ]
     by_name = {branch.name: (member, change) for member, branch, change in members}
-    # A bare value is of a named type only if nothing else fits: then the reader's schema has the
-    # union, and the writer's has not.
-    by_value = sorted(members, key=lambda each: each[1].kind in _NAMED)
+    by_value = [each for each in members if each[1].kind not in NAMED_KINDS]
 
     def convert(value: Value) -> Value:
         if value is None:
             return None
-        if isinstance(value, tuple) and value[0] in by_name:
+        if isinstance(value, tuple):
             member, change = by_name[value[0]]
             return {member: change(value)}
-        bare = value[1] if isinstance(value, tuple) else value
         for member, branch, change in by_value:
-            if _fits(bare, branch):
-                return {member: change(bare)}
-        raise BadMessage(f"a union has no branch for a value of type {type(bare).__name__}")
+            if fits(value, branch):
+                return {member: change(value)}
+        raise BadMessage(f"a union has no branch for a value of type {type(value).__name__}")
 
     return convert
 
 
-def _fits(value: Value, branch: Node) -> bool:
+def fits(value: Value, branch: Node) -> bool:
+    """Tell whether a value that has no name with it may be of a branch."""
     if branch.kind == "int":
         return type(value) is int and -(1 << 31) <= value < 1 << 31
-    if branch.kind == "fixed":
-        return type(value) is bytes and len(value) == branch.size
-    return type(value) is _PYTHON[branch.kind]
+    return type(value) is _PYTHON.get(branch.kind)
 
 
 def _same(value: Value) -> Value:

@@ -1,8 +1,8 @@
 """Avro messages by the schema of a result.
 
-Resolution is fastavro's: promotions, aliases, defaults, enums with a default. Beyond it, a message
-has to end where its value does. What fastavro takes although Avro does not say so is taken here,
-too: a boolean of another byte than 0 and 1, negative indexes of unions and enums.
+fastavro reads a message by the schema of its writer, and resolution.py makes it one of the result.
+A message has to end where its value does. What fastavro takes although Avro does not allow it is
+taken here, too: a boolean of another byte than 0 and 1, negative indexes of unions and enums.
 """
 
 import io
@@ -17,11 +17,7 @@ from broker_lite.pipeline.registry.avro.columns import (
     converter,
     has_ambiguous_unions,
 )
-from broker_lite.pipeline.registry.avro.resolution import (
-    check_items,
-    check_logical_types,
-    with_bytes_as_defaults,
-)
+from broker_lite.pipeline.registry.avro.resolution import check_items, resolver
 from broker_lite.pipeline.registry.avro.schema import (
     Json,
     Node,
@@ -62,9 +58,7 @@ class AvroResult:
 
     def __init__(self, schema: StoredSchema) -> None:
         self._fastavro = needed("fastavro")
-        self._text = schema
-        self._tree, self._schema = self._parsed(schema)
-        with_bytes_as_defaults(self._schema, self._tree)
+        self._tree, _ = self._parsed(schema)
         self.raw_type: pa.DataType = arrow_type(self._tree, is_raw=True)
         self.type: pa.DataType = arrow_type(self._tree)
 
@@ -72,26 +66,22 @@ class AvroResult:
         """Return what reads messages that were written by a schema.
 
         Raises:
-            UnusableSchema: it is no Avro schema, or its logical types contradict the result's.
+            UnusableSchema: it is no Avro schema, or none of its values can be one of the result's.
         """
         if writer.format is not Format.AVRO:
             raise UnusableSchema("it is no Avro schema")
         tree, schema = self._parsed(writer)
         check_items(tree)
-        reader = None
-        if writer != self._text:
-            check_logical_types(tree, self._tree)
-            reader = self._schema
-        # Where the schemas differ, the names are those of the unions of the writer.
-        is_named = has_ambiguous_unions(self._tree)
+        is_same = tree == self._tree
+        is_named = not is_same or has_ambiguous_unions(tree)
+        change = converter(tree, is_named=is_named) if is_same else resolver(tree, self._tree)
         read = partial(
             self._fastavro.schemaless_reader,
             writer_schema=schema,
-            reader_schema=reader,
+            reader_schema=None,
             return_named_type=is_named,
         )
-        errors = (*_UNREADABLE, self._fastavro.read.SchemaResolutionError)
-        return _message_reader(read, converter(self._tree, is_named=is_named), errors)
+        return _message_reader(read, change)
 
     def _parsed(self, schema: StoredSchema) -> tuple[Node, Json]:
         """Return the tree of a schema, and what fastavro makes of it."""
@@ -113,19 +103,20 @@ class AvroResult:
         return tree, made
 
 
-def _message_reader(
-    read: partial[Value], convert: Convert | None, errors: tuple[type[BaseException], ...]
-) -> ReadMessage:
+def _message_reader(read: partial[Value], convert: Convert | None) -> ReadMessage:
     def read_message(message: bytes) -> Value:
         stream = io.BytesIO(message)
         stream.seek(HEADER_BYTES)
         try:
             value = read(stream)
-        except errors as error:
+        except _UNREADABLE as error:
             raise BadMessage(_told(error)) from error
         if stream.tell() != len(message):
             raise BadMessage(f"has {len(message) - stream.tell()} bytes behind its value")
-        return value if convert is None else convert(value)
+        try:
+            return value if convert is None else convert(value)
+        except (UnicodeDecodeError, OverflowError) as error:
+            raise BadMessage(_told(error)) from error
 
     return read_message
 

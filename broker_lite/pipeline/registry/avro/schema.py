@@ -39,6 +39,10 @@ class Node:
         children: of a record its fields, of a union its branches, of an array or map its one type.
         fields: names of a record's fields, in the order of children.
         aliases: other names of each field, in the same order.
+        defaults: of each field, in the same order, as the schema's JSON has them; () for none.
+        other_names: aliases of a record, enum or fixed.
+        symbols: of an enum.
+        symbol: that stands for unknown ones of an enum, None if there is none.
         size: of a fixed, in bytes.
         precision: of a decimal.
         scale: of a decimal.
@@ -53,6 +57,10 @@ class Node:
     size: int = 0
     precision: int = 0
     scale: int = 0
+    defaults: tuple[tuple[Json, ...], ...] = ()
+    other_names: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    symbol: str | None = None
 
 
 _LOGICAL: Final[Mapping[str, frozenset[str]]] = {
@@ -239,12 +247,22 @@ class _Builder:
 
     def _named_node(self, name: str, schema: Json, namespace: str) -> Node:
         kind = "record" if schema["type"] == "error" else schema["type"]
+        others = tuple(full_name(each, namespace) for each in schema.get("aliases", ()))
         if kind == "enum":
-            return Node(kind, name)
+            symbols, symbol = tuple(schema["symbols"]), schema.get("default")
+            return Node(kind, name, other_names=others, symbols=symbols, symbol=symbol)
         if kind == "fixed":
             size = int(schema["size"])
             logical, precision, scale = _logical(kind, schema, size)
-            return Node(kind, name, logical, size=size, precision=precision, scale=scale)
+            return Node(
+                kind,
+                name,
+                logical,
+                size=size,
+                precision=precision,
+                scale=scale,
+                other_names=others,
+            )
         fields = schema["fields"]
         return Node(
             kind,
@@ -253,6 +271,8 @@ class _Builder:
             tuple(self.node(field["type"], namespace) for field in fields),
             tuple(field["name"] for field in fields),
             tuple(tuple(field.get("aliases", ())) for field in fields),
+            defaults=tuple((field["default"],) if "default" in field else () for field in fields),
+            other_names=others,
         )
 
 

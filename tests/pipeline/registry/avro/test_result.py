@@ -9,6 +9,7 @@ from broker_lite.pipeline.registry.errors import BadMessage, UnusableSchema
 from broker_lite.pipeline.registry.settings import Format, StoredSchema
 from tests.pipeline.registry.avro_messages import encoded, field, framed, record, stored
 
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 2}
 ENUM = {"type": "enum", "name": "E", "symbols": ["X", "Y"]}
 
 
@@ -52,14 +53,25 @@ def test_evolution_of_records() -> None:
 @pytest.mark.parametrize(
     ("writer", "reader", "value"),
     [
-        ("long", "int", 5),
-        (record(field("a", "int")), record(field("b", "int")), {"a": 1}),
         (ENUM, {**ENUM, "symbols": ["X"]}, "Y"),
+        (["int", "string"], "long", "a"),
+        ("bytes", "string", b"\xff"),
+        ("bytes", DECIMAL, b"\x7f"),
     ],
 )
-def test_what_does_not_resolve(writer: Any, reader: Any, value: Any) -> None:
-    with pytest.raises(BadMessage, match="does not fit its schema"):
+def test_values_that_do_not_resolve(writer: Any, reader: Any, value: Any) -> None:
+    with pytest.raises(BadMessage, match=r"does not fit|no UTF-8|digits"):
         read(writer, reader, value)
+
+
+def test_a_field_between_that_is_cut_is_missed() -> None:
+    """fastavro skips what the reader's schema lacks, and does not look whether it is there."""
+    writer, reader = record(field("a", "int"), field("b", "string")), record(field("a", "int"))
+    made = AvroResult(stored(reader)).reader_of(stored(writer))
+    message = encoded(writer, {"a": 1, "b": "long enough"})
+    assert made(message) == {"a": 1}
+    with pytest.raises(BadMessage, match="ends within its value"):
+        made(message[:-1])
 
 
 def test_references() -> None:
@@ -106,3 +118,5 @@ def test_writers_of_no_use() -> None:
         result.reader_of(StoredSchema(Format.RAW, "{}"))
     with pytest.raises(UnusableSchema, match="items take no bytes"):
         result.reader_of(stored({"type": "array", "items": "null"}))
+    with pytest.raises(UnusableSchema, match="the value was written as long"):
+        result.reader_of(stored("long"))

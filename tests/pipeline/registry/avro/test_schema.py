@@ -26,8 +26,8 @@ def test_names_are_resolved_in_their_namespaces() -> None:
         name="a.Outer",
     )
     day = Node("int", "int", "date")
-    b_inner = Node("record", "b.Inner", None, (day,), ("day",), ((),))
-    enum = Node("enum", "a.E")
+    b_inner = Node("record", "b.Inner", None, (day,), ("day",), ((),), defaults=((),))
+    enum = Node("enum", "a.E", symbols=("X",))
     assert tree_of(outer) == Node(
         "record",
         "a.Outer",
@@ -40,6 +40,17 @@ def test_names_are_resolved_in_their_namespaces() -> None:
         ),
         ("one", "two", "self", "again"),
         ((), ("zwei",), (), ()),
+        defaults=((), (), (), ()),
+    )
+
+
+def test_what_evolution_needs() -> None:
+    enum = {"type": "enum", "name": "a.E", "symbols": ["X"], "default": "X", "aliases": ["Old"]}
+    assert tree_of(enum) == Node("enum", "a.E", other_names=("a.Old",), symbols=("X",), symbol="X")
+    made = tree_of(record(field("n", "int", default=None), aliases=["b.Old"]))
+    assert (made.defaults, made.other_names) == (((None,),), ("b.Old",))
+    assert tree_of({"type": "fixed", "name": "F", "size": 1, "aliases": ["G"]}).other_names == (
+        "G",
     )
 
 
