@@ -138,8 +138,7 @@ class ColumnDecoder:
         """
         result = self.result
         try:
-            raw = pa.array(values, result.raw_type)
-            return raw if result.raw_type == result.type else raw.cast(result.type)
+            return pa.array(values, result.type)
         except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
             if len(values) == 1:
                 text = " ".join(str(error).split())

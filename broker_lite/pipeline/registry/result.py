@@ -8,7 +8,7 @@ import pyarrow as pa
 from broker_lite.pipeline.registry.settings import StoredSchema
 
 Value = Any
-"""A Python value that Arrow takes for the raw type."""
+"""A Python value that Arrow takes for the type of the column."""
 
 ReadMessage = Callable[[bytes], Value]
 """Takes a whole message with its frame; raises BadMessage."""
@@ -18,11 +18,9 @@ class Result(Protocol):
     """The schema of a column of values.
 
     Attributes:
-        raw_type: what ReadMessage gives values for.
-        type: of the column; a cast from raw_type gives it.
+        type: of the column.
     """
 
-    raw_type: pa.DataType
     type: pa.DataType
 
     def reader_of(self, writer: StoredSchema) -> ReadMessage:

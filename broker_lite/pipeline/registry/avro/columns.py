@@ -4,8 +4,8 @@ Enums and uuids become strings, fixed and durations bytes, times the plain numbe
 and one type is that type; int with long is long, float with double is double. Any other union is a
 struct with one field for each branch, member0, member1 and so on, of which at most one is set.
 
-A column is made in two steps. The values as fastavro gives them go into an array of the _raw_ type,
-in which milliseconds are still milliseconds; Arrow casts it to the final type.
+Arrow takes plain numbers for dates and timestamps. Milliseconds become microseconds here, one by
+one: a cast of a whole column by Arrow gave arrays of wrong lengths where a map of nulls was inside.
 """
 
 import uuid
@@ -43,11 +43,14 @@ _LOGICAL: Final = {
     "date": pa.date32(),
     "time-millis": pa.int32(),
     "time-micros": pa.int64(),
+    "timestamp-millis": pa.timestamp("us", tz="UTC"),
     "timestamp-micros": pa.timestamp("us", tz="UTC"),
+    "local-timestamp-millis": pa.timestamp("us"),
     "local-timestamp-micros": pa.timestamp("us"),
     "uuid": pa.string(),
 }
-_MILLIS: Final = {"timestamp-millis": "UTC", "local-timestamp-millis": None}
+_MILLIS_LIMIT: Final = ((1 << 63) - 1) // 1000
+_MILLIS: Final = ("timestamp-millis", "local-timestamp-millis")
 NAMED_KINDS: Final = frozenset(("record", "enum", "fixed"))
 _PYTHON: Final = {
     "boolean": bool,
@@ -63,32 +66,27 @@ _PYTHON: Final = {
 _WIDER: Final = ({"int", "long"}, {"float", "double"})
 
 
-def arrow_type(node: Node, *, is_raw: bool = False) -> pa.DataType:
+def arrow_type(node: Node) -> pa.DataType:
     """Return the type of a column of a schema.
 
     Args:
         node: the tree of the schema.
-        is_raw: whether to return the type of the first step.
 
     Raises:
         UnusableSchema: a decimal has more than 38 digits, or a union has no branch.
     """
     if node.kind == "record":
         pairs = zip(node.fields, node.children, strict=True)
-        return pa.struct(
-            [pa.field(name, arrow_type(child, is_raw=is_raw)) for name, child in pairs]
-        )
+        return pa.struct([pa.field(name, arrow_type(child)) for name, child in pairs])
     if node.kind == "array":
-        item = arrow_type(node.children[0], is_raw=is_raw)
+        item = arrow_type(node.children[0])
         return pa.list_(pa.field("element", item))
     if node.kind == "map":
-        return pa.map_(pa.string(), arrow_type(node.children[0], is_raw=is_raw))
+        return pa.map_(pa.string(), arrow_type(node.children[0]))
     if node.kind == "union":
-        return _union_type(node, is_raw)
+        return _union_type(node)
     if node.logical is None:
         return _PLAIN[node.kind]
-    if node.logical in _MILLIS:
-        return pa.timestamp("ms" if is_raw else "us", tz=_MILLIS[node.logical])
     return _decimal_type(node) if node.logical == "decimal" else _LOGICAL[node.logical]
 
 
@@ -126,11 +124,19 @@ def _converter(node: Node, is_named: bool) -> Convert | None:
         return _container_converter(node.kind, converter(node.children[0], is_named=is_named))
     if node.kind == "union":
         return _union_converter(node, is_named)
+    if node.logical in _MILLIS:
+        return _micros
     if node.logical == "decimal":
         return _decimal_converter(node)
     if node.kind == "fixed" and node.logical == "uuid":
         return lambda value: str(uuid.UUID(bytes=value))
     return None
+
+
+def _micros(millis: int) -> int:
+    if not -_MILLIS_LIMIT <= millis <= _MILLIS_LIMIT:
+        raise BadMessage(f"has a timestamp that microseconds do not hold: {millis} ms")
+    return millis * 1000
 
 
 def _decimal_type(node: Node) -> pa.DataType:
@@ -148,7 +154,7 @@ def _decimal_converter(node: Node) -> Convert:
     def convert(value: bytes) -> Decimal:
         unscaled = int.from_bytes(value, signed=True)
         if not -limit < unscaled < limit:
-            raise BadMessage(f"a decimal has more than {precision} digits")
+            raise BadMessage(f"has a decimal of more than {precision} digits")
         return Decimal(unscaled).scaleb(-scale, _EXACT)
 
     return convert
@@ -188,19 +194,16 @@ def branches_of(node: Node) -> list[Node]:
     return branches
 
 
-def _union_type(node: Node, is_raw: bool) -> pa.DataType:
+def _union_type(node: Node) -> pa.DataType:
     branches = branches_of(node)
     if not node.children:
         raise UnusableSchema("a union has no branch")
     if not branches:
         return pa.null()
     if len(branches) == 1:
-        return arrow_type(branches[0], is_raw=is_raw)
+        return arrow_type(branches[0])
     return pa.struct(
-        [
-            pa.field(f"member{index}", arrow_type(branch, is_raw=is_raw))
-            for index, branch in enumerate(branches)
-        ]
+        [pa.field(f"member{index}", arrow_type(branch)) for index, branch in enumerate(branches)]
     )
 
 

@@ -59,7 +59,6 @@ class AvroResult:
     def __init__(self, schema: StoredSchema) -> None:
         self._fastavro = needed("fastavro")
         self._tree, _ = self._parsed(schema)
-        self.raw_type: pa.DataType = arrow_type(self._tree, is_raw=True)
         self.type: pa.DataType = arrow_type(self._tree)
 
     def reader_of(self, writer: StoredSchema) -> ReadMessage:

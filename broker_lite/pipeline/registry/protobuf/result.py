@@ -37,7 +37,7 @@ class ProtobufResult:
         self._shape = Shape(descriptor)
         self._class = needed("google.protobuf.message_factory").GetMessageClass(descriptor)
         self._decode_error = needed("google.protobuf.message").DecodeError
-        self.type = self.raw_type = self._shape.type
+        self.type = self._shape.type
 
     def reader_of(self, writer: StoredSchema) -> ReadMessage:
         """Return what reads messages that were written by a schema.

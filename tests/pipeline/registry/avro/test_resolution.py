@@ -37,15 +37,15 @@ def resolved(writer: Any, reader: Any, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("writer", "reader", "value", "expected"),
     [
-        (MILLIS, MILLIS, 5, 5),
-        ("long", MILLIS, 5, 5),
+        (MILLIS, MILLIS, 5, 5000),
+        ("long", MILLIS, 5, 5000),
         (MILLIS, "long", 5, 5),
-        ("int", MILLIS, 5, 5),
+        ("int", MILLIS, 5, 5000),
         (PRICE, {**PRICE, "precision": 9}, b"\x01\x00", Decimal("2.56")),
         ("string", PRICE, "\x01", Decimal("0.01")),
         ("long", "double", 5, 5.0),
         ("bytes", "string", b"a", "a"),
-        (["null", MILLIS], MILLIS, 5, 5),
+        (["null", MILLIS], MILLIS, 5, 5000),
         ({"type": "array", "items": "int"}, {"type": "array", "items": "double"}, [5], [5.0]),
         (
             {"type": "map", "values": "int"},

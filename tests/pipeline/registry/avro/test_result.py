@@ -64,8 +64,8 @@ def test_values_that_do_not_resolve(writer: Any, reader: Any, value: Any) -> Non
         read(writer, reader, value)
 
 
-def test_a_field_between_that_is_cut_is_missed() -> None:
-    """fastavro skips what the reader's schema lacks, and does not look whether it is there."""
+def test_what_the_result_leaves_out_has_to_be_there_too() -> None:
+    """By two schemas, fastavro would skip the last field without looking whether it is whole."""
     writer, reader = record(field("a", "int"), field("b", "string")), record(field("a", "int"))
     made = AvroResult(stored(reader)).reader_of(stored(writer))
     message = encoded(writer, {"a": 1, "b": "long enough"})
