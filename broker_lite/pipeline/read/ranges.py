@@ -57,8 +57,20 @@ class OffsetRange(NamedTuple):
         return OffsetRange(low, max(low, min(self.end_offset, bounds.end_offset)))
 
 
-def find_logs(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, PartitionLog]:
+def find_logs(
+    io: FileIO,
+    root: str,
+    options: ReadOptions,
+    is_needed: Callable[[str, int], bool] | None = None,
+) -> dict[TopicPartition, PartitionLog]:
     """Find the partitions that the options select.
+
+    Args:
+        io: from open_file_io(options.path).
+        root: the path from the same call.
+        options: of a read.
+        is_needed: takes topic and partition; the directories of others are not listed. None for
+            all. Only for a selection that names nothing, or what it names is missing.
 
     Raises:
         PlanError: a named topic or partition does not exist.
@@ -66,7 +78,11 @@ def find_logs(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartitio
         NotADirectoryError: it is a file.
         LayoutError: the directory holds segments, but is not named TOPIC-PARTITION.
     """
-    logs = find_partitions(io, root, options.selection.wants)
+    wants = options.selection.wants
+    if is_needed is None:
+        logs = find_partitions(io, root, wants)
+    else:
+        logs = find_partitions(io, root, lambda *key: wants(*key) and is_needed(*key))
     missing = options.selection.missing(logs)
     if missing:
         raise PlanError(f"{options.path}: there is no {', '.join(missing)}")

@@ -7,6 +7,8 @@ CPU); there is no user interface; and the driver's Java starts from the archive 
 that was made. If all of Spark runs on this machine, it listens on the loopback only, and workers
 run this Python.
 
+`spark.broker_lite.logs=PATH` makes the topics of a log directory tables of the database `logs`.
+
 An existing session is returned unchanged. In a program that spark-submit runs, its settings win
 over these defaults, but not over `conf`.
 """
@@ -24,6 +26,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 import broker_lite
+from broker_lite.pipeline.spark.catalog import DATABASE, DATABASE_NAME, LOGS, register_logs
 from broker_lite.pipeline.spark.class_archive import ClassArchive, class_archive
 from broker_lite.pipeline.spark.java import Java, find_java, quiet_home
 
@@ -73,6 +76,8 @@ def session(
 
     Raises:
         NoJava: the machine has no Java that Spark runs on.
+        CatalogError: the topics of spark.broker_lite.logs cannot be names of SQL.
+        OSError: the directory of spark.broker_lite.logs cannot be listed.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -80,10 +85,13 @@ def session(
     if _SUBMITTED in os.environ:
         SparkContext._ensure_initialized()
         settings = {name: SparkConf().get(name, value) for name, value in _EVERYWHERE.items()}
-        return _builder(app_name, master, {**settings, **conf}).getOrCreate()
+        place = conf.get(LOGS, SparkConf().get(LOGS, ""))
+        return _started(_builder(app_name, master, {**settings, **_named(place), **conf}), place)
     java = find_java()
     master = master or "local[*]"
-    settings = {**_EVERYWHERE, **(_ON_LOOPBACK if is_on_loopback(master) else {}), **conf}
+    place = conf.get(LOGS, "")
+    settings = {**_EVERYWHERE, **(_ON_LOOPBACK if is_on_loopback(master) else {})}
+    settings.update(_named(place), **conf)
     given = settings.get(_JAVA_OPTIONS, "")
     options = _java_options(java, given, quick_start, makes)
     if is_quiet:
@@ -92,7 +100,20 @@ def session(
             options = f'"-Dlog4j2.configurationFile={_QUIET_LOG}" {options}'
     settings[_JAVA_OPTIONS] = options
     with _environment(_variables(java, master)):
-        return _builder(app_name, master, settings).getOrCreate()
+        return _started(_builder(app_name, master, settings), place)
+
+
+def _named(place: str) -> dict[str, str]:
+    """Return the setting that names the database of a catalog, if there is to be one."""
+    return {DATABASE: DATABASE_NAME} if place else {}
+
+
+def _started(builder: SparkSession.Builder, place: str) -> SparkSession:
+    """Start the session; its catalog, if a log directory was named."""
+    spark = builder.getOrCreate()
+    if place:
+        register_logs(spark, place)
+    return spark
 
 
 def _builder(

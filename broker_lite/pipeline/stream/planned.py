@@ -7,7 +7,7 @@ of its split instead, as a stream does (stretch.py). It returns the same rows, o
 and failOnDataLoss decides.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -15,11 +15,12 @@ import pyarrow as pa
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.files.pinned_files import PinnedFiles
-from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.offset_limits import Bound, TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions, View
 from broker_lite.pipeline.read.plan import plan_ranges
 from broker_lite.pipeline.read.pruning import Pruning, prune
 from broker_lite.pipeline.read.ranges import find_logs, resolve
+from broker_lite.pipeline.read.selection import TopicPattern
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.pipeline.stream.settling import is_swapping, settled
 from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD, Stretch, read_stretch
@@ -82,21 +83,35 @@ def read_planned(
 
 
 def _look(io: FileIO, root: str, options: ReadOptions, pruning: Pruning) -> list[Split] | None:
-    logs = find_logs(io, root, options)
+    is_needed = pruning.has if _may_pass_over(options) else None
+    logs = find_logs(io, root, options, is_needed)
     ranges = prune(io, logs, resolve(io, logs, options), pruning)
     splits = plan_ranges(io, root, logs, ranges, options)
-    is_settled = not isinstance(io, LocalFileIO) or _is_settled(io, root, options, logs)
+    is_settled = not isinstance(io, LocalFileIO) or _is_settled(io, root, options, logs, is_needed)
     return splits if is_settled else None
 
 
+def _may_pass_over(options: ReadOptions) -> bool:
+    """Tell whether the logs that no wanted row is in may stay closed.
+
+    Limits and selections that name partitions are checked against all of them.
+    """
+    is_whole = (options.starting, options.ending) == (Bound.EARLIEST, Bound.LATEST)
+    return is_whole and isinstance(options.selection, TopicPattern)
+
+
 def _is_settled(
-    io: FileIO, root: str, options: ReadOptions, logs: Mapping[TopicPartition, PartitionLog]
+    io: FileIO,
+    root: str,
+    options: ReadOptions,
+    logs: Mapping[TopicPartition, PartitionLog],
+    is_needed: Callable[[str, int], bool] | None,
 ) -> bool:
     """Tell whether the logs still have the listed segments; new ones at the end are fine."""
     # In this order: a swap that ends after the first check shows in the listing after it.
     if any(is_swapping(io, log.directory) for log in logs.values()):
         return False
-    now = find_logs(io, root, options)
+    now = find_logs(io, root, options, is_needed)
     return all(
         key in now and _bases(now[key])[: len(log.segments)] == _bases(log)
         for key, log in logs.items()
