@@ -55,5 +55,5 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/pip
 	@touch $@
 
 $(VENV)/installed-test: $(SOURCES) | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[spark,registry,test,lint,docs]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[spark,registry,lake,test,lint,docs]'
 	@touch $@ $(VENV)/installed

@@ -11,7 +11,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", help="directory or URI of an exported table")
     parser.add_argument("path", help="the log directory to write to, or its URI")
     parser.add_argument(
-        "--format", choices=("parquet", "delta"), default="parquet", help="default: %(default)s"
+        "--format",
+        choices=("parquet", "delta", "iceberg"),
+        default="parquet",
+        help="default: %(default)s",
     )
     parser.add_argument(
         "--new-offsets", action="store_true", help="assign new offsets; default: keep offsets"

@@ -25,7 +25,9 @@ from broker_lite.errors import KafkaStorageError, SettingsError
 JOBS: Final[Mapping[str, Subcommand]] = {
     "verify": Subcommand("broker_lite.commands.spark.verify", "check a log for damage"),
     "report": Subcommand("broker_lite.commands.spark.report", "make an HTML page about a log"),
-    "export": Subcommand("broker_lite.commands.spark.export", "write records as Parquet or Delta"),
+    "export": Subcommand(
+        "broker_lite.commands.spark.export", "write records as Parquet, Delta or Iceberg"
+    ),
     "import": Subcommand(
         "broker_lite.commands.spark.import_records", "write a table of records as logs"
     ),
@@ -164,11 +166,13 @@ def _of_a_person() -> tuple[type[Exception], ...]:
     from broker_lite.pipeline.spark.java import NoJava
     from broker_lite.pipeline.spark.jobs.compact import CompactionRefused
     from broker_lite.pipeline.spark.jobs.export import ExportError
+    from broker_lite.pipeline.spark.lake.table import LakeError
 
     return (
         CompactionRefused,
         ExportError,
         FileNotFoundError,
+        LakeError,
         NoJava,
         NotADirectoryError,
         OldMessages,

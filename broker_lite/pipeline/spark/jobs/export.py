@@ -1,4 +1,4 @@
-"""Exports records as a Parquet or Delta table, partitioned by topic and partition.
+"""Exports records as a Parquet table, partitioned by topic and partition.
 
 The batches of the records, with their producers, sequences and leader epochs, and the markers of
 transactions go into a table of their own beside it, so that import can make the same log again.
@@ -7,7 +7,6 @@ What cannot be kept, or is not what it seems, is told with its count.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +26,6 @@ from broker_lite.pipeline.spark.jobs.batch_states import (
 )
 from broker_lite.pipeline.spark.jobs.exported import (
     BATCHES,
-    DELTA,
     KEPT_COLUMNS,
     PARQUET,
     RECORD_COLUMNS,
@@ -72,7 +70,6 @@ def export(
     target: str,
     options: Mapping[str, str] = MappingProxyType({}),
     *,
-    table_format: str = PARQUET,
     compression: str = "zstd",
     mode: str = "errorifexists",
     batches_target: str | None = None,
@@ -83,28 +80,25 @@ def export(
     table, too, and its column `transaction` says so.
 
     Args:
-        spark: a session; for Delta with its jar and extension.
+        spark: a session.
         path: of the data source.
         target: directory or URI of the table.
         options: of the data source. With `columns` or `view` the table has only these columns, and
             import cannot make the batches again.
-        table_format: parquet or delta.
         compression: of the Parquet files.
         mode: of Spark's writer: errorifexists, overwrite, append or ignore.
         batches_target: target of another table of batch headers, None for no such table.
 
     Raises:
-        ExportError: Delta is wanted and not installed, or the table exists.
+        ExportError: the table exists.
     """
-    if table_format == DELTA and find_spec("delta") is None:
-        raise ExportError("format delta: the package delta-spark is not installed")
     if mode in ("ignore", "errorifexists") and is_there(spark, target):
         if mode == "errorifexists":
             raise ExportError(f"{target} already exists: modes append and overwrite write to it")
         return Exported(None, (f"{target} already exists: it stays as it is",))
     given = {name.lower(): value for name, value in options.items()}
     batches = _batches_of(spark, path, given).persist(StorageLevel.MEMORY_AND_DISK)
-    tables = _Writer(table_format, compression, mode)
+    tables = _Writer(compression, mode)
     try:
         if given.keys() & set(_OWN_COLUMNS):
             records = records_of(spark, path, options)
@@ -122,7 +116,6 @@ def export(
 class _Writer(NamedTuple):
     """How tables are written."""
 
-    table_format: str
     compression: str
     mode: str
 
@@ -135,7 +128,7 @@ class _Writer(NamedTuple):
             keys = F.filter("headers", lambda pair: pair["key"].contains(_REPLACEMENT))
             replaced = F.when(F.col("headers").isNotNull(), F.size(keys))
             counts.append(F.sum(replaced).alias(_HEADER_KEYS))
-        writer = table.observe(seen, *counts).write.format(self.table_format).mode(self.mode)
+        writer = table.observe(seen, *counts).write.format(PARQUET).mode(self.mode)
         writer.partitionBy(*directories).option("compression", self.compression).save(target)
         # Spark drops the counting from a plan that cannot have rows.
         return defaultdict(int, seen.get)
@@ -164,7 +157,7 @@ def _export_all(
     kept = _before(batches, ends, "lastOffset")
     if is_committed_only:
         kept = kept.where(~is_hidden() & ~is_abort())
-    tables._replace(table_format=PARQUET).write(kept, batches_place(target), ())
+    tables.write(kept, batches_place(target), ())
     notes = _left_out(batches, ends) if is_committed_only else _marked(seen)
     return seen, [*notes, *_replaced(seen)]
 

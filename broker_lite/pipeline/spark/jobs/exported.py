@@ -1,18 +1,21 @@
 """The tables of an export: one of records, and in its folder `_batches` one of the batches.
 
 Spark, pyarrow and Iceberg pass over names that begin with an underscore, so a query of the records
-does not see the batches. Import needs them to write the batches as they were.
+does not see the batches. Import needs them to write the batches as they were. A table of Delta or
+Iceberg has records only.
 """
 
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from broker_lite.pipeline.spark.jobs.batch_states import STATE
+from broker_lite.pipeline.spark.lake.formats import open_table
+from broker_lite.pipeline.spark.lake.table import LakeTable
 from broker_lite.pipeline.views.record_schema import BATCH_OFFSET
 
 PARQUET: Final = "parquet"
-DELTA: Final = "delta"
 BATCHES: Final = "_batches"
 
 RECORD_COLUMNS: Final = (
@@ -55,18 +58,29 @@ def read_kept(spark: SparkSession, target: str, table_format: str = PARQUET) -> 
 
     Raises:
         FileNotFoundError: there is no table.
+        LakeError: the table cannot be read, or a package is missing.
     """
+    if table_format != PARQUET:
+        return _read_lake(spark, open_table(target, table_format))
     if not is_there(spark, target):
         raise FileNotFoundError(f"{target}: there is no table")
-    if table_format == PARQUET:
-        table = spark.read.schema(_SCHEMA).parquet(target)
-        if not table.inputFiles() and not is_there(spark, batches_place(target)):
-            raise FileNotFoundError(f"{target}: there is no file of a table")
-        return table.select(*RECORD_COLUMNS, *KEPT_COLUMNS)
-    table = spark.read.format(table_format).load(target)
-    if STATE not in table.columns:
-        table = table.selectExpr("*", f"string(null) {STATE}", f"long(null) {BATCH_OFFSET}")
+    table = spark.read.schema(_SCHEMA).parquet(target)
+    if not table.inputFiles() and not is_there(spark, batches_place(target)):
+        raise FileNotFoundError(f"{target}: there is no file of a table")
     return table.select(*RECORD_COLUMNS, *KEPT_COLUMNS)
+
+
+def _read_lake(spark: SparkSession, table: LakeTable) -> DataFrame:
+    """Read the files that a table has now; they say nothing of transactions and batches."""
+    found = spark.createDataFrame([], _SCHEMA).select(*RECORD_COLUMNS, *KEPT_COLUMNS)
+    for held in table.held():
+        # A folder topic=… would become a column beside the one that is added here.
+        reader = spark.read.schema(_SCHEMA).option("recursiveFileLookup", "true")
+        records = reader.parquet(*held.paths)
+        if held.topic is not None:
+            records = records.withColumn("topic", F.lit(held.topic))
+        found = found.unionByName(records.select(*RECORD_COLUMNS, *KEPT_COLUMNS))
+    return found
 
 
 def read_batches_of(spark: SparkSession, target: str) -> DataFrame | None:

@@ -58,7 +58,7 @@ def import_table(
         options: of the data source's writer. The batches are kept, unless keepBatches=false or
             keepOffsets=false, or the logs are those of a broker, whose producer ids and leader
             epochs are its own.
-        table_format: parquet or delta.
+        table_format: parquet, delta or iceberg.
 
     Returns:
         What could not be kept, or needs care: one line for each kind, with its count.

@@ -76,11 +76,26 @@ def test_export_and_what_it_refuses(run: Run, log: Path, tmp_path: Path) -> None
     code, output, errors = run("export", log, target, "--mode", "ignore")
     assert (code, output) == (0, "")
     assert errors == f"broker-lite: {target} already exists: it stays as it is"
-    code, _, errors = run("export", log, tmp_path / "delta", "--format", "delta")
+
+
+@pytest.mark.parametrize("table_format", ["delta", "iceberg"])
+def test_export_goes_on_where_it_was(
+    run: Run, log: Path, tmp_path: Path, table_format: str
+) -> None:
+    target = tmp_path / "table"
+    arguments = ("export", log, target, "--format", table_format)
+    assert run(*arguments) == (0, f"Added 10 records of {log} to {target}.\n", "")
+    assert run(*arguments) == (0, f"Added 0 records of {log} to {target}.\n", "")
+    code, _, errors = run(*arguments, "--mode", "append")
     assert (code, errors) == (
         2,
-        "broker-lite: format delta: the package delta-spark is not installed",
+        f"broker-lite: --format {table_format}: --mode and --batches are for parquet",
     )
+    code, _, errors = run(*arguments, "--option", "startingOffsets=earliest")
+    assert code == 2
+    assert f"option startingOffsets: is not for {table_format}" in errors
+    code, _, errors = run("export", log, tmp_path / "other", "--catalog", "mine")
+    assert (code, errors) == (2, "broker-lite: --catalog: is for --format iceberg")
 
 
 def test_a_damaged_log_is_one_line(run: Run, log: Path, tmp_path: Path) -> None:

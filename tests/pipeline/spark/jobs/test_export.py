@@ -67,12 +67,6 @@ def test_the_batches_are_a_table_of_their_own(spark: SparkSession, tmp_path: Pat
     assertDataFrameEqual(kept, view.select("baseOffset", "codec"))
 
 
-def test_delta_has_to_be_installed(spark: SparkSession, tmp_path: Path) -> None:
-    log = write_log(tmp_path / "log")
-    with pytest.raises(ExportError, match="delta-spark is not installed"):
-        export(spark, log, str(tmp_path / "table"), table_format="delta")
-
-
 def states(spark: SparkSession, target: str) -> dict[str | None, int]:
     """How many records of the topic with transactions are in each state."""
     rows = read_kept(spark, target).where("topic = 'orders'").groupBy("transaction").count()
