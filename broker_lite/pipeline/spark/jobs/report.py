@@ -32,6 +32,8 @@ PRODUCERS_MAX: Final = 20
 LINES_MAX: Final = 8
 TOP_KEYS: Final = 10
 
+LOG_APPEND_TIME: Final = 1  # in the column timestampType
+
 _WIDTHS_MS: Final = (
     *(1, 10, 100, 1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000),
     *(6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000),
@@ -100,10 +102,12 @@ def _of_records(spark: SparkSession, path: str, options: Mapping[str, str]) -> M
 def _prepared(batches: DataFrame) -> DataFrame:
     """Add first and last times in ms, and record counts, which leave out markers.
 
-    A compacted batch can have a delete horizon, in the future, in place of its base timestamp.
+    A compacted batch can have a delete horizon, in the future, in place of its base timestamp. With
+    LogAppendTime all records have the batch's max timestamp; its base timestamp is a producer's.
     """
     last = F.unix_millis("maxTimestamp")
-    first = F.least(F.unix_millis("baseTimestamp"), last)
+    is_append_time = F.col("timestampType") == LOG_APPEND_TIME
+    first = F.when(is_append_time, last).otherwise(F.least(F.unix_millis("baseTimestamp"), last))
     records = F.when(~F.col("isControl"), F.col("recordCount"))
     return batches.withColumns({"firstMs": first, "lastMs": last, "records": records})
 

@@ -72,6 +72,20 @@ def test_headers_of_batches_only_and_damage_left_out(spark: SparkSession, tmp_pa
     assert (found.codecs, found.keys, found.key_sizes, found.value_sizes) == ((), (), (), ())
 
 
+def test_records_with_log_append_time_have_the_time_of_the_append(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    day_ms = 86_400_000
+    with Partition(tmp_path) as log:
+        log.append(records(b"a", after_ms=-day_ms), log_append_time_ms=T0 + 5, producer_id=1)
+        log.append(records(b"b", after_ms=-day_ms), log_append_time_ms=T0 + 9, producer_id=1)
+    found = report(spark, str(tmp_path), with_records=False)
+    written = [row.timestamp_ms for row in log.rows]
+    (partition,), (producer,) = found.partitions, found.producers
+    assert (partition.first_ms, partition.last_ms) == (min(written), max(written))
+    assert (producer.first_ms, producer.last_ms) == (T0 + 5, T0 + 9)
+
+
 @pytest.mark.parametrize(
     ("span_ms", "width_ms"),
     [(0, 1), (120, 1), (121, 10), (7_200_000, 60_000), (10 * 365 * 86_400_000, 28 * 86_400_000)],
