@@ -5,7 +5,8 @@ can search it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any, Final
@@ -26,6 +27,9 @@ COLORS: Final = (
 
 _DATES: Final[Any] = dates  # untyped in matplotlib
 _SIZE_INCHES: Final = (6.0, 3.1)
+_TITLE_CHARACTERS_MAX: Final = 56
+_MARGIN: Final = 0.02
+_MARGIN_MS_MIN: Final = 2000
 _SETTINGS: Final[Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -77,7 +81,7 @@ def histogram(title: str, label: str, values: Sequence[tuple[str, float]], text:
         step = len(values) // 12 + 1
         axes.set_xticks(places[::step], [name for name, _ in values][::step])
         axes.set_xlabel(label)
-        _scale(axes, text)
+        _scale(axes, text, is_whole=True)
         return _svg(figure, title)
 
 
@@ -87,6 +91,7 @@ def over_time(title: str, lines: Mapping[str, Points], text: Text) -> Html:
         figure, axes = _figure(title)
         _draw(axes, {name: [(_time(at), value) for at, value in lines[name]] for name in lines})
         _date(axes.xaxis)
+        axes.set_xlim(*_span(at for line in lines.values() for at, _ in line))
         _scale(axes, text)
         axes.set_ylim(bottom=0)
         return _svg(figure, title)
@@ -98,6 +103,10 @@ def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) 
         figure, axes = _figure(title)
         _draw(axes, {name: [(value, _time(at)) for value, at in lines[name]] for name in lines})
         _date(axes.yaxis)
+        axes.set_ylim(*_span(at for line in lines.values() for _, at in line))
+        numbers = {number for line in lines.values() for number, _ in line}
+        if len(numbers) == 1:
+            axes.set_xlim(min(numbers) - 1, min(numbers) + 1)
         axes.grid(axis="y")
         axes.set_xlabel(label)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -108,7 +117,7 @@ def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) 
 def _figure(title: str, height: float = _SIZE_INCHES[1]) -> tuple[Figure, Any]:
     figure = Figure(figsize=(_SIZE_INCHES[0], height), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_title(title)
+    axes.set_title(_shortened(title, _TITLE_CHARACTERS_MAX))
     return figure, axes
 
 
@@ -127,16 +136,25 @@ def _draw(axes: Axes, lines: Mapping[str, Sequence[tuple[Any, Any]]]) -> None:
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _scale(axes: Axes, text: Text) -> None:
+def _scale(axes: Axes, text: Text, *, is_whole: bool = False) -> None:
     axes.grid(axis="y")
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=is_whole))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
 
 
 def _date(axis: XAxis | YAxis) -> None:
-    locator = _DATES.AutoDateLocator(tz=UTC, maxticks=7)
+    # With more than 3 least ticks, the locator has no step for 37 to 60 months, and warns.
+    locator = _DATES.AutoDateLocator(tz=UTC, minticks=3, maxticks=7)
     axis.set_major_locator(locator)
     axis.set_major_formatter(_DATES.ConciseDateFormatter(locator, tz=UTC))
+
+
+def _span(times_ms: Iterable[float]) -> tuple[Any, Any]:
+    """Return the ends of an axis: a little beyond the times, also if there is only one."""
+    times = [*times_ms]
+    first_ms, last_ms = min(times), max(times)
+    margin_ms = max((last_ms - first_ms) * _MARGIN, _MARGIN_MS_MIN)
+    return _time(first_ms - margin_ms), _time(last_ms + margin_ms)
 
 
 def _time(at_ms: float) -> datetime:
@@ -152,8 +170,14 @@ def _shortened(name: str, length_max: int = 28) -> str:
 def _svg(figure: Figure, title: str) -> Html:
     """Return the svg element; its ids are unique to the chart."""
     buffer = StringIO()
-    with mpl.rc_context({"svg.hashsalt": title}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with mpl.rc_context({"svg.hashsalt": title}), warnings.catch_warnings():
+        # The browser has its own fonts, so it does not matter which letters matplotlib's lacks.
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing from font", category=UserWarning
+        )
+        figure.savefig(
+            buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True
+        )
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)

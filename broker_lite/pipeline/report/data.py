@@ -1,12 +1,17 @@
 """The content of a report about a log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class PartitionFacts(NamedTuple):
-    """A partition; times are in ms since the epoch, None without timestamps."""
+    """A partition; times are in ms since the epoch, None without timestamps.
+
+    Attributes:
+        missing_offsets: between the first and the last one, without a record or a marker; None if
+            headers do not tell, as those of compressed messages of magic 0 and 1.
+    """
 
     topic: str
     partition: int
@@ -17,6 +22,7 @@ class PartitionFacts(NamedTuple):
     last_offset: int
     first_ms: int | None
     last_ms: int | None
+    missing_offsets: int | None = 0
 
     @property
     def name(self) -> str:
@@ -69,7 +75,7 @@ class RatePoint(NamedTuple):
 
 
 class TimePoint(NamedTuple):
-    """The largest timestamp near an offset."""
+    """The largest timestamp near an offset; `name` is that of a partition."""
 
     name: str
     offset: int
@@ -88,6 +94,20 @@ class ProducerFacts(NamedTuple):
     size_bytes: int
     first_ms: int | None
     last_ms: int | None
+
+
+class DelayFacts(NamedTuple):
+    """From a batch's first timestamp, by its producer, to its append, by the broker, in ms.
+
+    Attributes:
+        batches: number of batches that tell both times.
+    """
+
+    topic: str
+    batches: int
+    median_ms: int
+    p99_ms: int
+    max_ms: int
 
 
 class KeyCounts(NamedTuple):
@@ -110,7 +130,9 @@ class LogReport:
     """The whole report.
 
     Attributes:
-        bucket_ms: width of the time buckets in `rates`.
+        bucket_ms: width of the time buckets in `rates`, by topic; only the largest topics.
+        delays: only topics with LogAppendTime.
+        sampled_share: share of each partition's offsets, its newest, whose records were read.
         producer_count: number of all producers; `producers` only has the largest. codecs,
             key_sizes, value_sizes, keys: empty if the records were not read.
         damaged_places: number found in batch headers; a verification checks more.
@@ -120,7 +142,7 @@ class LogReport:
     partitions: tuple[PartitionFacts, ...]
     batch_sizes: tuple[SizeCount, ...]
     batch_records: tuple[SizeCount, ...]
-    bucket_ms: int
+    bucket_ms: Mapping[str, int]
     rates: tuple[RatePoint, ...]
     times: tuple[TimePoint, ...]
     producer_count: int
@@ -129,4 +151,6 @@ class LogReport:
     key_sizes: tuple[SizeCount, ...]
     value_sizes: tuple[SizeCount, ...]
     keys: tuple[KeyCounts, ...]
+    delays: tuple[DelayFacts, ...] = ()
+    sampled_share: float = 1.0
     damaged_places: int = 0

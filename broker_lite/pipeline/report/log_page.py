@@ -1,7 +1,7 @@
 """Renders a report about a log as a page of tables and charts."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from broker_lite.pipeline.report.charts import bars, histogram, over_time, times_over
@@ -27,17 +27,21 @@ from broker_lite.pipeline.report.page import (
 )
 from broker_lite.pipeline.report.text import (
     NONE,
+    byte_rate_text,
     count_text,
+    cut,
     duration_text,
     key_text,
+    number_text,
     power_text,
+    rate_text,
+    ratio_text,
     share_text,
     size_text,
     time_text,
 )
 
 BARS_MAX: Final = 20
-LINES_MAX: Final = 8
 TABLE_ROWS_MAX: Final = 200
 
 
@@ -46,6 +50,8 @@ def log_page(report: LogReport) -> str:
     parts = [_head(report)]
     if report.partitions:
         parts += [_topics(report), _skew(report), _fill(report), _time(report)]
+    if report.delays:
+        parts.append(_delays(report))
     if report.codecs:
         parts.append(_compression(report))
     if report.producers:
@@ -87,6 +93,7 @@ def _topics(report: LogReport) -> Html:
         Column("Records", True),
         Column("Bytes per record", True),
         Column("Records per batch", True),
+        Column("Missing offsets", True),
         Column("Largest partition", True),
         Column("First (UTC)", True),
         Column("Last (UTC)", True),
@@ -106,12 +113,18 @@ def _topic_row(topic: str, partitions: Sequence[PartitionFacts]) -> Sequence[str
         count_text(len(partitions)),
         size_text(size_bytes),
         count_text(records),
-        f"{size_bytes / max(records, 1):.1f}",
-        f"{records / batches:.1f}",
-        f"{largest * len(partitions) / size_bytes:.2f} \N{MULTIPLICATION SIGN}",
+        size_text(size_bytes / records) if records else NONE,
+        number_text(records / batches),
+        _missing_text(partitions),
+        ratio_text(largest * len(partitions) / size_bytes),
         time_text(first_ms),
         time_text(last_ms),
     )
+
+
+def _missing_text(partitions: Sequence[PartitionFacts]) -> str:
+    missing = [one.missing_offsets for one in partitions]
+    return NONE if None in missing else count_text(sum(one or 0 for one in missing))
 
 
 def _skew(report: LogReport) -> Html:
@@ -145,44 +158,72 @@ def _fill(report: LogReport) -> Html:
 
 
 def _time(report: LogReport) -> Html:
-    records: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    sizes: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    seconds = report.bucket_ms / 1000
-    for point in report.rates:
-        records[point.topic].append((point.at_ms, point.records / seconds))
-        sizes[point.topic].append((point.at_ms, point.size_bytes / seconds))
-    times: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for one in report.times:
-        times[one.name].append((one.offset, one.at_ms))
-    if not records:
+    if not report.rates:
         return section("Rates", "No batch has a timestamp.")
-    ordered = sorted(records, key=lambda topic: -sum(value for _, value in sizes[topic]))
-    chosen = ordered[:LINES_MAX]
-    text = f"By the timestamps of the batches, one point per {duration_text(report.bucket_ms)}."
+    topics = {one.topic for one in report.partitions if one.last_ms is not None}
+    text = (
+        "By the timestamps of the batches. Each topic has its own axis of time. A point stands for "
+        "the seconds, minutes or days up to the next one."
+    )
+    drawn = [chart for topic in report.bucket_ms for chart in _topic_charts(report, topic)]
     return section(
-        "Rates and timestamps",
-        _limited(text, ordered, LINES_MAX),
-        charts(
-            over_time("Records per second", _filled(records, chosen, report.bucket_ms), _rate_text),
-            over_time("Bytes per second", _filled(sizes, chosen, report.bucket_ms), size_text),
-            times_over("Timestamps along the log", "offset", times, count_text),
-        ),
+        "Rates and timestamps", _limited(text, [*topics], len(report.bucket_ms)), charts(*drawn)
     )
 
 
-def _filled(
-    lines: dict[str, list[tuple[float, float]]], names: Sequence[str], step: int
-) -> dict[str, list[tuple[float, float]]]:
+def _topic_charts(report: LogReport, topic: str) -> Iterator[Html]:
+    """Draw what was written to a topic, and how its timestamps grow."""
+    bucket_ms = report.bucket_ms[topic]
+    seconds = bucket_ms / 1000
+    points = [one for one in report.rates if one.topic == topic]
+    names = {one.name for one in report.partitions if one.topic == topic}
+    times: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for one in report.times:
+        if one.name in names:
+            times[one.name].append((one.offset, one.at_ms))
+    per = f"by {duration_text(bucket_ms)}"
+    for title, values, text in (
+        ("records/s", [(one.at_ms, one.records / seconds) for one in points], rate_text),
+        ("bytes/s", [(one.at_ms, one.size_bytes / seconds) for one in points], byte_rate_text),
+    ):
+        yield over_time(f"{cut(topic)}: {title}, {per}", {"": _filled(values, bucket_ms)}, text)
+    if times:
+        yield times_over(f"{cut(topic)}: timestamps along the log", "offset", times, count_text)
+
+
+def _filled(points: Sequence[tuple[float, float]], step: int) -> list[tuple[float, float]]:
     """Add zeros at both ends of a pause, so that the line does not bridge it."""
-    filled: dict[str, list[tuple[float, float]]] = {}
-    for name in names:
-        line: list[tuple[float, float]] = []
-        for at, value in lines[name]:
-            if line and at - line[-1][0] > step:
-                line += [(line[-1][0] + step, 0.0), (at - step, 0.0)]
-            line.append((at, value))
-        filled[name] = line
-    return filled
+    line: list[tuple[float, float]] = []
+    for at, value in points:
+        if line and at - line[-1][0] > step:
+            line += [(line[-1][0] + step, 0.0), (at - step, 0.0)]
+        line.append((at, value))
+    return line
+
+
+def _delays(report: LogReport) -> Html:
+    text = (
+        "With LogAppendTime, from the first timestamp of a batch, by its producer, to its append. "
+        "Topics with CreateTime store no time of an append, so they are not here."
+    )
+    numbers = ("Median", "99th percentile", "Longest")
+    columns = Column("Topic"), Column("Batches", True), *(Column(one, True) for one in numbers)
+    rows = [
+        (one.topic, count_text(one.batches), *(duration_text(value) for value in one[2:]))
+        for one in report.delays[:TABLE_ROWS_MAX]
+    ]
+    return section(
+        "From producer to log",
+        _limited(text, report.delays, TABLE_ROWS_MAX),
+        table(columns, rows),
+    )
+
+
+def _sample_text(report: LogReport) -> str:
+    if report.sampled_share >= 1:
+        return ""
+    share = share_text(report.sampled_share)
+    return f" A sample: the newest {share} of each partition's offsets; --all-records reads all."
 
 
 def _compression(report: LogReport) -> Html:
@@ -194,7 +235,7 @@ def _compression(report: LogReport) -> Html:
             count_text(one.records),
             size_text(one.stored_bytes),
             size_text(one.plain_bytes),
-            f"{one.ratio:.2f} \N{MULTIPLICATION SIGN}",
+            ratio_text(one.ratio),
         )
         for one in report.codecs[:TABLE_ROWS_MAX]
     ]
@@ -210,14 +251,10 @@ def _compression(report: LogReport) -> Html:
     sums = _codec_sums(report.codecs)
     return section(
         "Codecs and ratios",
-        "Sizes of the batches, with and without compression.",
+        "Sizes of the batches, with and without compression." + _sample_text(report),
         charts(
             bars("Stored by codec", [(one.codec, one.stored_bytes) for one in sums], size_text),
-            bars(
-                "Ratio",
-                [(one.codec, one.ratio) for one in sums],
-                lambda ratio: f"{ratio:.2f} \N{MULTIPLICATION SIGN}",
-            ),
+            bars("Ratio", [(one.codec, one.ratio) for one in sums], ratio_text),
         ),
         table(columns, rows),
     )
@@ -247,6 +284,7 @@ def _producers(report: LogReport) -> Html:
             count_text(one.batches),
             share_text(one.transactional_batches / one.batches),
             count_text(one.records),
+            _rate(one.records, one.first_ms, one.last_ms),
             size_text(one.size_bytes),
             time_text(one.first_ms),
             time_text(one.last_ms),
@@ -260,6 +298,7 @@ def _producers(report: LogReport) -> Html:
         Column("Batches", True),
         Column("Transactional", True),
         Column("Records", True),
+        Column("Records/s", True),
         Column("Size", True),
         Column("First (UTC)", True),
         Column("Last (UTC)", True),
@@ -268,6 +307,12 @@ def _producers(report: LogReport) -> Html:
     if report.producer_count == len(report.producers):
         text = "Idempotent producers, sorted by size."
     return section("Producers", text, table(columns, rows))
+
+
+def _rate(records: int, first_ms: int | None, last_ms: int | None) -> str:
+    if first_ms is None or last_ms is None or last_ms == first_ms:
+        return NONE
+    return rate_text(records * 1000 / (last_ms - first_ms))
 
 
 def _keys(report: LogReport) -> Html:
@@ -297,7 +342,8 @@ def _keys(report: LogReport) -> Html:
     ]
     return section(
         "Keys and values",
-        "How records are divided among keys. A key with a large share makes its partition large.",
+        "How records are divided among keys. A key with a large share makes its partition large."
+        + _sample_text(report),
         table(columns, rows),
         charts(*sizes, *top),
     )
@@ -311,7 +357,7 @@ def _key_row(counts: KeyCounts) -> Sequence[str]:
         count_text(counts.records),
         share_text(counts.without_key / counts.records),
         count_text(counts.keys),
-        f"{with_key / counts.keys:.1f}" if counts.keys else NONE,
+        number_text(with_key / counts.keys) if counts.keys else NONE,
         code(key_text(key)) if key is not None else NONE,
         share_text(records / counts.records),
     )
@@ -334,10 +380,6 @@ def _named(counts: Sequence[SizeCount], text: Callable[[float], str]) -> list[tu
     if powers:
         sizes += [1 << bit for bit in range(min(powers).bit_length() - 1, max(powers).bit_length())]
     return [(text(size), found.get(size, 0)) for size in sizes]
-
-
-def _rate_text(value: float) -> str:
-    return count_text(value) if value >= 10 or value == 0 else f"{value:.2g}"
 
 
 def _limited(text: str, all_of_them: Sequence[object], shown_max: int) -> str:

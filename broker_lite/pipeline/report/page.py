@@ -8,12 +8,16 @@ from html import escape
 from typing import Final, NamedTuple
 
 _STYLE: Final = """
-:root { color-scheme: light; --ink: #1c2733; --soft: #5d6b7a; --line: #dfe4ea; --fill: #f5f7f9;
-  --good: #1b7f4b; --bad: #b3261e; }
+:root { color-scheme: light dark; --page: #fff; --ink: #1c2733; --soft: #5d6b7a; --line: #dfe4ea;
+  --fill: #f5f7f9; --good: #1b7f4b; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --page: #14191f; --ink: #e4e9ee; --soft: #a3afbb;
+  --line: #323b45; --fill: #1e252d; --good: #5cc48d; --bad: #ff8a80; }
+  .charts [style*="stroke: #e6eaee"], .charts [style*="stroke: #9aa5b1"] {
+    stroke: var(--line) !important; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: #fff; color: var(--ink);
+body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 32px 24px 64px; }
+main { max-width: 1280px; margin: 0 auto; padding: 32px 24px 64px; }
 h1 { font-size: 26px; margin: 0 0 4px; }
 h2 { font-size: 19px; margin: 40px 0 4px; padding-top: 16px; border-top: 1px solid var(--line); }
 p { margin: 4px 0 12px; color: var(--soft); max-width: 80ch; }
@@ -25,15 +29,16 @@ code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospa
 .tile span { color: var(--soft); font-size: 13px; }
 .good b { color: var(--good); } .bad b { color: var(--bad); }
 .charts { display: flex; flex-wrap: wrap; gap: 16px; margin: 12px 0; }
-.charts figure { flex: 1 1 480px; min-width: 0; max-width: 620px; margin: 0; }
-.charts svg { width: 100%; height: auto; display: block; }
-.charts text { font-family: inherit !important; }
+.charts figure { flex: 1 1 480px; min-width: 0; max-width: 620px; margin: 0; overflow-x: auto; }
+.charts svg { width: 100%; min-width: 460px; height: auto; display: block; }
+.charts text { font-family: inherit !important; fill: var(--ink) !important; }
 .table { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; width: 100%; font-size: 14px;
   font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+td:first-child { overflow-wrap: anywhere; min-width: 14ch; }
 .number { text-align: right; white-space: nowrap; }
 """
 

@@ -1,13 +1,18 @@
-"""Formats numbers, times and bytes for people."""
+"""Formats numbers, times and bytes for people: without exponents, with at most one unit."""
 
 from datetime import UTC, datetime
+from math import floor, log10
 from typing import Final
 
 NONE: Final = "\N{EN DASH}"
 
-_UNITS: Final = ("B", "kB", "MB", "GB", "TB")
-_BINARY_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
-_TIMES_MS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_BINARY_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TIMES_MS: Final = (
+    *(("years", 31_557_600_000), ("d", 86_400_000), ("h", 3_600_000)),
+    *(("min", 60_000), ("s", 1000), ("ms", 1)),
+)
+_YEARS_MIN: Final = 2  # fewer are told in days
 _KEY_CHARACTERS_MAX: Final = 40
 
 
@@ -32,9 +37,34 @@ def count_text(count: float) -> str:
     return f"{count:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
+def number_text(number: float) -> str:
+    """Format a mean or a ratio with three digits, or with all digits of its whole part."""
+    if number >= 99.95:
+        return count_text(number)
+    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
+
+
+def ratio_text(ratio: float) -> str:
+    """Format a multiple, such as 1.50 times."""
+    return f"{number_text(ratio)} \N{MULTIPLICATION SIGN}"
+
+
+def rate_text(per_second: float) -> str:
+    """Format a number per second; a small one has two digits behind its zeros."""
+    if per_second <= 0 or per_second >= 9.95:
+        return count_text(per_second)
+    decimals = 1 - floor(log10(per_second))
+    return f"{per_second:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def byte_rate_text(per_second: float) -> str:
+    """Format a number of bytes per second, also one below 1."""
+    return size_text(per_second) if per_second >= 9.95 else f"{rate_text(per_second)} B"
+
+
 def share_text(share: float) -> str:
-    """Format a share from 0 to 1 as a percentage."""
-    return f"{share * 100:.1f} %"
+    """Format a share from 0 to 1 as a percentage; one that is not 0 does not look like 0."""
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{share * 100:.1f} %"
 
 
 def time_text(at_ms: int | None) -> str:
@@ -44,12 +74,14 @@ def time_text(at_ms: int | None) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def duration_text(duration_ms: int) -> str:
-    """Format a duration in the largest unit that fits."""
+def duration_text(duration_ms: float) -> str:
+    """Format a duration in the largest unit that fits, with one decimal below 10."""
     for unit, factor_ms in _TIMES_MS:
-        if duration_ms >= factor_ms:
-            return f"{duration_ms / factor_ms:.3g} {unit}"
-    return f"{duration_ms} ms"
+        value = round(duration_ms / factor_ms, 2)
+        if value >= (_YEARS_MIN if unit == "years" else 1):
+            text = f"{value:.1f}".removesuffix(".0") if value < 9.95 else count_text(value)
+            return f"{text} {unit}"
+    return f"{duration_ms:.0f} ms"
 
 
 def key_text(key: bytes) -> str:
@@ -61,3 +93,8 @@ def key_text(key: bytes) -> str:
     if not text.isprintable() or not text:
         text = f"0x{key.hex()}" if key else "(empty)"
     return text if len(text) <= _KEY_CHARACTERS_MAX else f"{text[:_KEY_CHARACTERS_MAX]}…"
+
+
+def cut(name: str, characters_max: int = 32) -> str:
+    """Cut a long name."""
+    return name if len(name) <= characters_max else f"{name[: characters_max - 1]}…"

@@ -1,5 +1,6 @@
 """Charts are elements of a page, the same for the same values."""
 
+import warnings
 from collections.abc import Callable
 from xml.etree import ElementTree
 
@@ -45,3 +46,22 @@ def test_ids_are_of_one_chart() -> None:
 
 def test_names_are_no_formulas() -> None:
     assert "a&lt;b&gt;&amp;$x$" in bars("t", [("a<b>&$x$", 1.0)], str)
+
+
+def test_letters_that_a_font_lacks_are_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "\u6ce8\u6587" in bars("\u6ce8\u6587", [("\u6ce8\u6587", 1.0)], str)
+
+
+@pytest.mark.parametrize("months", [0, 1, 13, 37, 50, 61, 700])
+def test_any_span_has_dates_without_a_warning(months: int) -> None:
+    lines = {"": [(0.0, 1.0), (months * 30.4 * 86_400_000, 2.0)]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "1970" in over_time("t", lines, str)
+
+
+def test_a_long_title_is_cut_and_is_no_formula() -> None:
+    assert "a$b$" in bars("a$b$", [("a", 1.0)], str)
+    assert "y" * 57 not in bars("y" * 300, [("a", 1.0)], str)

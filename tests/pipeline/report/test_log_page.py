@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from broker_lite.pipeline.report.data import (
     CodecFacts,
+    DelayFacts,
     KeyCounts,
     LogReport,
     PartitionFacts,
@@ -24,7 +25,7 @@ EMPTY = LogReport(
     partitions=(),
     batch_sizes=(),
     batch_records=(),
-    bucket_ms=1000,
+    bucket_ms={},
     rates=(),
     times=(),
     producer_count=0,
@@ -43,7 +44,8 @@ FULL = LogReport(
     ),
     batch_sizes=(SizeCount(64, 1), SizeCount(512, 15)),
     batch_records=(SizeCount(0, 1), SizeCount(16, 15)),
-    bucket_ms=1000,
+    bucket_ms={"orders": 1000},
+    delays=(DelayFacts("appended", 7, 12, 90_000, 90_000),),
     rates=(RatePoint("orders", T0, 10, 900), RatePoint("orders", T0 + 60_000, 140, 3100)),
     times=(TimePoint("orders-0", 0, T0), TimePoint("orders-0", 99, T0 + 60_000)),
     producer_count=2,
@@ -71,6 +73,7 @@ def test_everything_is_told() -> None:
         "Sizes and skew",
         "Batch fill",
         "Rates and timestamps",
+        "From producer to log",
         "Codecs and ratios",
         "Producers",
         "Keys and values",
@@ -101,6 +104,30 @@ def test_long_lists_are_cut_and_say_so() -> None:
     many = tuple(PartitionFacts("t", number, 1, 1, 100, 0, 0, T0, T0) for number in range(25))
     text = log_page(replace(FULL, partitions=many))
     assert "The first 20 of 25 are shown." in text
+
+
+def test_a_topic_has_its_own_axis_of_time() -> None:
+    old, new = RatePoint("old", 0, 1, 10), RatePoint("new", T0, 650_000, 10)
+    partitions = (
+        PartitionFacts("old", 0, 1, 1, 10, 0, 0, 0, 0),
+        PartitionFacts("new", 0, 1, 650_000, 10, 0, 649_999, T0, T0),
+    )
+    widths = {"old": 1000, "new": 10_000}
+    text = log_page(replace(FULL, partitions=partitions, rates=(old, new), bucket_ms=widths))
+    assert "new: records/s, by 10 s" in text
+    assert "old: records/s, by 1 s" in text
+    assert "60\N{NARROW NO-BREAK SPACE}000" in text  # on the axis
+
+
+def test_a_sample_says_that_it_is_one() -> None:
+    text = log_page(replace(FULL, sampled_share=0.125))
+    assert text.count("the newest 12.5 % of each partition") == 2
+    assert "sample" not in log_page(FULL)
+
+
+def test_unknown_gaps_are_no_number() -> None:
+    legacy = FULL.partitions[0]._replace(missing_offsets=None)
+    assert "\N{EN DASH}" in log_page(replace(FULL, partitions=(legacy,)))
 
 
 def test_damage_is_told() -> None:

@@ -1,11 +1,13 @@
 """Measures a log: sizes, rates, producers, codecs and keys.
 
 The facts about batches come from the batch view, which only reads headers. Keys, sizes of values
-and compression ratios need a read of all records, which can be left out.
+and compression ratios need the records. By default, only the newest of each partition are read,
+so that the work for them does not grow with the log.
 """
 
+import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ from pyspark.sql import functions as F
 
 from broker_lite.pipeline.report.data import (
     CodecFacts,
+    DelayFacts,
     KeyCounts,
     LogReport,
     PartitionFacts,
@@ -31,11 +34,12 @@ BUCKETS: Final = 120
 PRODUCERS_MAX: Final = 20
 LINES_MAX: Final = 8
 TOP_KEYS: Final = 10
+SAMPLE_BYTES: Final = 32_000_000
 
 LOG_APPEND_TIME: Final = 1  # in the column timestampType
 
 _WIDTHS_MS: Final = (
-    *(1, 10, 100, 1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000),
+    *(1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000),
     *(6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000),
 )
 
@@ -46,6 +50,7 @@ def report(
     options: Mapping[str, str] = MappingProxyType({}),
     *,
     with_records: bool = True,
+    sample_bytes: int | None = SAMPLE_BYTES,
 ) -> LogReport:
     """Measure a log.
 
@@ -53,7 +58,9 @@ def report(
         spark: a session.
         path: of the data source.
         options: of the data source. Damage is left out and counted.
-        with_records: read the records, too, for ratios, sizes and keys.
+        with_records: read records, too, for ratios, sizes and keys.
+        sample_bytes: how large the batches of these records are, about; None means all records.
+            Options that choose offsets or times choose the records, too: then all are read.
     """
     reader = spark.read.format("kafka_segments").options(**{"onCorrupt": "report", **options})
     rows = reader.option("view", "batches").option("checkCrc", "false").load(path)
@@ -61,27 +68,57 @@ def report(
     try:
         batches = rows.where("error is null")
         partitions = tuple(PartitionFacts(*row) for row in partition_rows(batches).collect())
-        bucket_ms = bucket_width_ms(partitions)
+        bucket_ms = bucket_widths_ms(partitions)
         of_batches: dict[str, Any] = {
             "batch_sizes": _sizes(batches, F.col("sizeInBytes")),
             "batch_records": _sizes(batches, F.col("records")),
             "rates": tuple(RatePoint(*row) for row in rate_rows(batches, bucket_ms).collect()),
             "times": tuple(TimePoint(*row) for row in time_rows(batches, partitions).collect()),
             "producers": tuple(ProducerFacts(*row) for row in producer_rows(batches).collect()),
+            "delays": tuple(DelayFacts(*row) for row in delay_rows(batches).collect()),
             "producer_count": _idempotent(batches).select("producerId").distinct().count(),
             "damaged_places": rows.where("error is not null").count(),
         }
     finally:
         rows.unpersist()
+    share = _share(partitions, options, sample_bytes)
+    if share < 1:
+        options = {**options, "startingOffsets": newest_offsets(partitions, share)}
     of_records = _EMPTY if not with_records else _of_records(spark, path, options)
     return LogReport(
-        path=path, partitions=partitions, bucket_ms=bucket_ms, **of_batches, **of_records
+        path=path,
+        partitions=partitions,
+        bucket_ms=bucket_ms,
+        sampled_share=share,
+        **of_batches,
+        **of_records,
     )
 
 
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType(
     {"codecs": (), "key_sizes": (), "value_sizes": (), "keys": ()}
 )
+
+
+def _share(
+    partitions: Sequence[PartitionFacts], options: Mapping[str, str], sample_bytes: int | None
+) -> float:
+    """Return the share of the offsets whose records are read."""
+    is_chosen = any(name.lower().startswith(("starting", "ending")) for name in options)
+    size_bytes = sum(one.size_bytes for one in partitions)
+    if sample_bytes is None or is_chosen or size_bytes <= sample_bytes:
+        return 1.0
+    return sample_bytes / size_bytes
+
+
+def newest_offsets(partitions: Sequence[PartitionFacts], share: float) -> str:
+    """Return where the newest share of each partition's offsets starts, as startingOffsets."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for one in partitions:
+        offsets = one.last_offset + 1 - one.first_offset
+        start = one.last_offset + 1 - max(1, round(offsets * share))
+        found[one.topic][str(one.partition)] = start
+    return json.dumps(found)
 
 
 def _of_records(spark: SparkSession, path: str, options: Mapping[str, str]) -> Mapping[str, Any]:
@@ -112,15 +149,30 @@ def _prepared(batches: DataFrame) -> DataFrame:
     return batches.withColumns({"firstMs": first, "lastMs": last, "records": records})
 
 
-def bucket_width_ms(partitions: tuple[PartitionFacts, ...]) -> int:
-    """Choose the width of time buckets so that there are at most BUCKETS of them."""
-    first_ms, last_ms = times_of(partitions)
+def bucket_widths_ms(partitions: Sequence[PartitionFacts]) -> dict[str, int]:
+    """Choose the width of time buckets for the largest topics that have times.
+
+    Each topic has at most BUCKETS of them if less than 64 years lie between its times. No bucket is
+    shorter than a second, so that a topic of one record does not look like 1000 a second.
+    """
+    by_topic: dict[str, list[PartitionFacts]] = defaultdict(list)
+    for one in partitions:
+        if one.last_ms is not None:
+            by_topic[one.topic].append(one)
+    sizes = {topic: sum(one.size_bytes for one in found) for topic, found in by_topic.items()}
+    largest = sorted(sizes, key=lambda topic: (-sizes[topic], topic))[:LINES_MAX]
+    return {topic: _width_ms(*times_of(by_topic[topic])) for topic in largest}
+
+
+def _width_ms(first_ms: int | None, last_ms: int | None) -> int:
     span_ms = 0 if first_ms is None or last_ms is None else last_ms - first_ms
     return next((width for width in _WIDTHS_MS if width * BUCKETS >= span_ms), _WIDTHS_MS[-1])
 
 
 def partition_rows(batches: DataFrame) -> DataFrame:
     """Sum up each partition, in the columns of PartitionFacts."""
+    offsets = F.max("lastOffset") - F.min("baseOffset") + 1
+    missing = offsets - F.sum("recordCount")
     return (
         batches.groupBy("topic", "partition")
         .agg(
@@ -131,26 +183,36 @@ def partition_rows(batches: DataFrame) -> DataFrame:
             F.max("lastOffset"),
             F.min("firstMs"),
             F.max("lastMs"),
+            F.when(F.count("recordCount") == F.count("*"), missing),
         )
         .orderBy("topic", "partition")
     )
 
 
-def rate_rows(batches: DataFrame, bucket_ms: int) -> DataFrame:
+def rate_rows(batches: DataFrame, bucket_ms: Mapping[str, int]) -> DataFrame:
     """Sum up topics by time bucket, as RatePoint; a batch counts at its last timestamp."""
-    at_ms = (F.floor(F.col("lastMs") / bucket_ms) * bucket_ms).alias("at")
-    dated = batches.where(F.col("lastMs").isNotNull()).groupBy("topic", at_ms)
+    width = _looked_up(F.col("topic"), bucket_ms)
+    at_ms = (F.floor(F.col("lastMs") / width) * width).alias("at")
+    dated = batches.where(F.col("lastMs").isNotNull() & width.isNotNull()).groupBy("topic", at_ms)
     return dated.agg(F.coalesce(F.sum("records"), F.lit(0)), F.sum("sizeInBytes")).orderBy(
         "topic", "at"
     )
+
+
+def _looked_up(name: Column, values: Mapping[str, int]) -> Column:
+    """Return the value for a name, null if there is none."""
+    found = F.lit(None).cast("long")
+    for one, value in values.items():
+        found = F.when(name == one, F.lit(value)).otherwise(found)
+    return found
 
 
 def time_rows(batches: DataFrame, partitions: tuple[PartitionFacts, ...]) -> DataFrame:
     """Sample timestamps over the offsets of the largest partitions, as TimePoint."""
     largest = sorted(partitions, key=lambda one: one.size_bytes, reverse=True)[:LINES_MAX]
     name = F.concat_ws("-", "topic", "partition")
-    step = F.lit(max((one.last_offset for one in largest), default=0) // BUCKETS + 1)
-    bucket = F.floor(F.col("lastOffset") / step)
+    steps = {one.name: (one.last_offset - one.first_offset) // BUCKETS + 1 for one in largest}
+    bucket = F.floor(F.col("lastOffset") / _looked_up(name, steps))
     chosen = batches.where(name.isin([one.name for one in largest]) & F.col("lastMs").isNotNull())
     grouped = chosen.groupBy(name.alias("name"), bucket.alias("bucket"))
     points = grouped.agg(F.max("lastOffset").alias("offset"), F.max("lastMs").alias("at"))
@@ -175,6 +237,20 @@ def producer_rows(batches: DataFrame) -> DataFrame:
         .orderBy(F.desc("size"), "producerId")
         .limit(PRODUCERS_MAX)
     )
+
+
+def delay_rows(batches: DataFrame) -> DataFrame:
+    """Measure the time from producers to appends, as DelayFacts.
+
+    With LogAppendTime, a broker stores its own time as the largest timestamp, and keeps the base
+    timestamp of the producer. A batch that it had to build anew has its time in both: it tells
+    nothing. With CreateTime no time of an append is stored.
+    """
+    delay = F.unix_millis("maxTimestamp") - F.unix_millis("baseTimestamp")
+    told = (F.col("timestampType") == LOG_APPEND_TIME) & (delay > 0) & ~F.col("isControl")
+    of_topic = batches.where(told & F.col("deleteHorizon").isNull()).groupBy("topic")
+    middle, late = (F.percentile_approx(delay, share, 10_000) for share in (0.5, 0.99))
+    return of_topic.agg(F.count("*"), middle, late, F.max(delay)).orderBy("topic")
 
 
 def _idempotent(batches: DataFrame) -> DataFrame:

@@ -3,6 +3,7 @@
 Also tests: broker_lite.pipeline.spark.jobs.plain_size_source.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from broker_lite.pipeline.report.data import PartitionFacts, ProducerFacts, SizeCount
 from broker_lite.pipeline.report.log_page import log_page
-from broker_lite.pipeline.spark.jobs.report import bucket_width_ms, report
+from broker_lite.pipeline.spark.jobs.report import bucket_widths_ms, newest_offsets, report
+from tests.pipeline.mixed_log import write_mixed_log
 from tests.pipeline.support import T0, NewRecord, Partition, damage
 
 MINUTE_MS = 60_000
@@ -36,7 +38,8 @@ def test_a_report(spark: SparkSession, tmp_path: Path) -> None:
     found = report(spark, str(tmp_path))
     names = [(one.name, one.batches, one.records, one.last_offset) for one in found.partitions]
     assert names == [("orders-0", 3, 5, 5), ("orders-1", 1, 1, 0), ("unkeyed-0", 1, 1, 0)]
-    assert (found.partitions[1].first_ms, found.bucket_ms) == (T0 + 60 * MINUTE_MS, MINUTE_MS)
+    assert found.partitions[1].first_ms == T0 + 60 * MINUTE_MS
+    assert found.bucket_ms == {"orders": MINUTE_MS, "unkeyed": 1000}
     assert sum(one.number for one in found.batch_sizes) == 5
     assert found.batch_records == (SizeCount(1, 3), SizeCount(4, 1))
     rates = [
@@ -84,15 +87,48 @@ def test_records_with_log_append_time_have_the_time_of_the_append(
     (partition,), (producer,) = found.partitions, found.producers
     assert (partition.first_ms, partition.last_ms) == (min(written), max(written))
     assert (producer.first_ms, producer.last_ms) == (T0 + 5, T0 + 9)
+    (delay,) = found.delays
+    assert delay[1:] == (2, day_ms + 5, day_ms + 9, day_ms + 9)
 
 
 @pytest.mark.parametrize(
     ("span_ms", "width_ms"),
-    [(0, 1), (120, 1), (121, 10), (7_200_000, 60_000), (10 * 365 * 86_400_000, 28 * 86_400_000)],
+    [
+        *((0, 1000), (120_000, 1000), (120_001, 5000), (7_200_000, 60_000)),
+        (10 * 365 * 86_400_000, 28 * 86_400_000),
+    ],
 )
 def test_buckets_of_time(span_ms: int, width_ms: int) -> None:
     partition = PartitionFacts("t", 0, 1, 1, 1, 0, 0, T0, T0 + span_ms)
-    assert bucket_width_ms((partition, partition._replace(first_ms=None, last_ms=None))) == width_ms
+    undated = partition._replace(topic="undated", first_ms=None, last_ms=None)
+    assert bucket_widths_ms((partition, undated)) == {"t": width_ms}
+
+
+def test_a_sample_has_the_newest_offsets() -> None:
+    short = PartitionFacts("t", 1, 1, 1, 1, 10, 10, T0, T0)
+    long = short._replace(partition=0, last_offset=109)
+    assert json.loads(newest_offsets((long, short), 0.25)) == {"t": {"0": 85, "1": 10}}
+
+
+def test_figures_of_a_mixed_log_are_those_of_a_count_by_hand(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_mixed_log(tmp_path)
+    with Partition(tmp_path, "old") as old:
+        for index in range(10):
+            old.append([NewRecord(b"k", b"v" * 1000, timestamp_ms=index * 1000)])
+    found = report(spark, str(tmp_path), sample_bytes=2000)
+    by_topic = {one.topic: one for one in found.partitions}
+    assert by_topic["cleaned"].missing_offsets == 35 - 3  # offsets 10 to 44, three records
+    assert by_topic["orders"].missing_offsets == by_topic["old"].missing_offsets == 0
+    assert found.bucket_ms["old"] == 1000
+    points = [point for point in found.rates if point.topic == "old"]
+    assert [(point.at_ms, point.records) for point in points] == [(n * 1000, 1) for n in range(10)]
+    logs = sum(path.stat().st_size for path in tmp_path.rglob("*.log"))
+    assert sum(one.size_bytes for one in found.partitions) == logs
+    assert found.sampled_share == 2000 / logs
+    sampled = {one.topic: one.records for one in found.keys}
+    assert sampled["old"] == max(1, round(10 * found.sampled_share))
 
 
 def test_a_log_without_batches(spark: SparkSession, tmp_path: Path) -> None:
