@@ -36,6 +36,7 @@ LINES_MAX: Final = 8
 TOP_KEYS: Final = 10
 SAMPLE_BYTES: Final = 32_000_000
 
+_SELECTIONS: Final = ("subscribe", "subscribepattern", "assign")
 LOG_APPEND_TIME: Final = 1  # in the column timestampType
 
 _WIDTHS_MS: Final = (
@@ -83,7 +84,7 @@ def report(
         rows.unpersist()
     share = _share(partitions, options, sample_bytes)
     if share < 1:
-        options = {**options, "startingOffsets": newest_offsets(partitions, share)}
+        options = newest(options, partitions, share)
     of_records = _EMPTY if not with_records else _of_records(spark, path, options)
     return LogReport(
         path=path,
@@ -111,14 +112,18 @@ def _share(
     return sample_bytes / size_bytes
 
 
-def newest_offsets(partitions: Sequence[PartitionFacts], share: float) -> str:
-    """Return where the newest share of each partition's offsets starts, as startingOffsets."""
-    found: dict[str, dict[str, int]] = defaultdict(dict)
+def newest(
+    options: Mapping[str, str], partitions: Sequence[PartitionFacts], share: float
+) -> dict[str, str]:
+    """Return options that read the newest share of each partition that has batches."""
+    starts: dict[str, dict[str, int]] = defaultdict(dict)
     for one in partitions:
         offsets = one.last_offset + 1 - one.first_offset
-        start = one.last_offset + 1 - max(1, round(offsets * share))
-        found[one.topic][str(one.partition)] = start
-    return json.dumps(found)
+        starts[one.topic][str(one.partition)] = one.last_offset + 1 - max(1, round(offsets * share))
+    # Starting offsets have to name all partitions that are read, so those without batches are not.
+    others = {key: value for key, value in options.items() if key.lower() not in _SELECTIONS}
+    assigned = {topic: sorted(map(int, found)) for topic, found in starts.items()}
+    return {**others, "assign": json.dumps(assigned), "startingOffsets": json.dumps(starts)}
 
 
 def _of_records(spark: SparkSession, path: str, options: Mapping[str, str]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from broker_lite.pipeline.report.data import PartitionFacts, ProducerFacts, SizeCount
 from broker_lite.pipeline.report.log_page import log_page
-from broker_lite.pipeline.spark.jobs.report import bucket_widths_ms, newest_offsets, report
+from broker_lite.pipeline.spark.jobs.report import bucket_widths_ms, newest, report
 from tests.pipeline.mixed_log import write_mixed_log
 from tests.pipeline.support import T0, NewRecord, Partition, damage
 
@@ -107,7 +107,10 @@ def test_buckets_of_time(span_ms: int, width_ms: int) -> None:
 def test_a_sample_has_the_newest_offsets() -> None:
     short = PartitionFacts("t", 1, 1, 1, 1, 10, 10, T0, T0)
     long = short._replace(partition=0, last_offset=109)
-    assert json.loads(newest_offsets((long, short), 0.25)) == {"t": {"0": 85, "1": 10}}
+    options = newest({"subscribePattern": ".*", "checkCrc": "false"}, (long, short), 0.25)
+    assert json.loads(options.pop("startingOffsets")) == {"t": {"0": 85, "1": 10}}
+    assert json.loads(options.pop("assign")) == {"t": [0, 1]}
+    assert options == {"checkCrc": "false"}
 
 
 def test_figures_of_a_mixed_log_are_those_of_a_count_by_hand(
@@ -117,6 +120,8 @@ def test_figures_of_a_mixed_log_are_those_of_a_count_by_hand(
     with Partition(tmp_path, "old") as old:
         for index in range(10):
             old.append([NewRecord(b"k", b"v" * 1000, timestamp_ms=index * 1000)])
+    with Partition(tmp_path, "nothing-yet"):
+        pass
     found = report(spark, str(tmp_path), sample_bytes=2000)
     by_topic = {one.topic: one for one in found.partitions}
     assert by_topic["cleaned"].missing_offsets == 35 - 3  # offsets 10 to 44, three records
