@@ -27,6 +27,9 @@ COLORS: Final = (
 
 _DATES: Final[Any] = dates  # untyped in matplotlib
 _SIZE_INCHES: Final = (6.0, 3.1)
+_SMALL_INCHES: Final = (4.4, 2.6)
+"""Of a chart that is one of three beside each other."""
+_HEADROOM: Final = 1.06
 _TITLE_CHARACTERS_MAX: Final = 56
 _MARGIN: Final = 0.02
 _MARGIN_MS_MIN: Final = 2000
@@ -59,7 +62,7 @@ def bars(title: str, values: Sequence[tuple[str, float]], text: Text) -> Html:
     """Draw horizontal bars, the first one on top, labelled with their values."""
     with mpl.rc_context(_SETTINGS):
         height = max(1.2, 0.75 + 0.26 * len(values))
-        figure, axes = _figure(title, height)
+        figure, axes = _figure(title, (_SIZE_INCHES[0], height))
         names = [_shortened(name) for name, _ in values]
         drawn = axes.barh(range(len(values)), [value for _, value in values], color=COLORS[0])
         axes.set_yticks(range(len(values)), names)
@@ -85,22 +88,31 @@ def histogram(title: str, label: str, values: Sequence[tuple[str, float]], text:
         return _svg(figure, title)
 
 
-def over_time(title: str, lines: Mapping[str, Points], text: Text) -> Html:
-    """Draw lines over time; x is in ms since the epoch."""
+def over_time(title: str, lines: Mapping[str, Points], text: Text, *, scope: str = "") -> Html:
+    """Draw lines over time in a small chart; x is in ms since the epoch, y begins at 0.
+
+    Charts with the same title need scopes that differ: their ids are made of both.
+    """
     with mpl.rc_context(_SETTINGS):
-        figure, axes = _figure(title)
+        figure, axes = _figure(title, _SMALL_INCHES)
         _draw(axes, {name: [(_time(at), value) for at, value in lines[name]] for name in lines})
         _date(axes.xaxis)
         axes.set_xlim(*_span(at for line in lines.values() for at, _ in line))
         _scale(axes, text)
-        axes.set_ylim(bottom=0)
-        return _svg(figure, title)
+        highest = max((value for line in lines.values() for _, value in line), default=0)
+        axes.set_ylim(0, highest * _HEADROOM or 1)
+        return _svg(figure, title + scope)
 
 
-def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) -> Html:
-    """Draw timestamps over a number; y is in ms since the epoch."""
+def times_over(
+    title: str, label: str, lines: Mapping[str, Points], text: Text, *, scope: str = ""
+) -> Html:
+    """Draw timestamps over a number in a small chart; y is in ms since the epoch.
+
+    See over_time() for the scope.
+    """
     with mpl.rc_context(_SETTINGS):
-        figure, axes = _figure(title)
+        figure, axes = _figure(title, _SMALL_INCHES)
         _draw(axes, {name: [(value, _time(at)) for value, at in lines[name]] for name in lines})
         _date(axes.yaxis)
         axes.set_ylim(*_span(at for line in lines.values() for _, at in line))
@@ -109,13 +121,13 @@ def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) 
             axes.set_xlim(min(numbers) - 1, min(numbers) + 1)
         axes.grid(axis="y")
         axes.set_xlabel(label)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
-        return _svg(figure, title)
+        return _svg(figure, title + scope)
 
 
-def _figure(title: str, height: float = _SIZE_INCHES[1]) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(_SIZE_INCHES[0], height), layout="constrained")
+def _figure(title: str, size: tuple[float, float] = _SIZE_INCHES) -> tuple[Figure, Any]:
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(_shortened(title, _TITLE_CHARACTERS_MAX))
     return figure, axes
@@ -167,10 +179,10 @@ def _shortened(name: str, length_max: int = 28) -> str:
     return name.replace("$", r"\$")
 
 
-def _svg(figure: Figure, title: str) -> Html:
+def _svg(figure: Figure, salt: str) -> Html:
     """Return the svg element; its ids are unique to the chart."""
     buffer = StringIO()
-    with mpl.rc_context({"svg.hashsalt": title}), warnings.catch_warnings():
+    with mpl.rc_context({"svg.hashsalt": salt}), warnings.catch_warnings():
         # The browser has its own fonts, so it does not matter which letters matplotlib's lacks.
         warnings.filterwarnings(
             "ignore", message="Glyph .* missing from font", category=UserWarning

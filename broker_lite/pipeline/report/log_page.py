@@ -19,6 +19,7 @@ from broker_lite.pipeline.report.page import (
     Html,
     Tile,
     charts,
+    charts_of,
     code,
     page,
     section,
@@ -35,6 +36,7 @@ from broker_lite.pipeline.report.text import (
     number_text,
     power_text,
     rate_text,
+    rate_unit,
     ratio_text,
     share_text,
     size_text,
@@ -165,10 +167,8 @@ def _time(report: LogReport) -> Html:
         "By the timestamps of the batches. Each topic has its own axis of time. A point stands for "
         "the seconds, minutes or days up to the next one."
     )
-    drawn = [chart for topic in report.bucket_ms for chart in _topic_charts(report, topic)]
-    return section(
-        "Rates and timestamps", _limited(text, [*topics], len(report.bucket_ms)), charts(*drawn)
-    )
+    drawn = [charts_of(cut(topic, 80), _topic_charts(report, topic)) for topic in report.bucket_ms]
+    return section("Rates and timestamps", _limited(text, [*topics], len(report.bucket_ms)), *drawn)
 
 
 def _topic_charts(report: LogReport, topic: str) -> Iterator[Html]:
@@ -181,14 +181,18 @@ def _topic_charts(report: LogReport, topic: str) -> Iterator[Html]:
     for one in report.times:
         if one.name in names:
             times[one.name].append((one.offset, one.at_ms))
-    per = f"by {duration_text(bucket_ms)}"
-    for title, values, text in (
-        ("records/s", [(one.at_ms, one.records / seconds) for one in points], rate_text),
-        ("bytes/s", [(one.at_ms, one.size_bytes / seconds) for one in points], byte_rate_text),
+    for what, counts, text in (
+        ("Records", [one.records for one in points], rate_text),
+        ("Bytes", [one.size_bytes for one in points], byte_rate_text),
     ):
-        yield over_time(f"{cut(topic)}: {title}, {per}", {"": _filled(values, bucket_ms)}, text)
+        unit, unit_s = rate_unit(max(counts) / seconds)
+        values = [
+            (one.at_ms, count / seconds * unit_s) for one, count in zip(points, counts, strict=True)
+        ]
+        title = f"{what} {unit}, by {duration_text(bucket_ms)}"
+        yield over_time(title, {"": _filled(values, bucket_ms)}, text, scope=topic)
     if times:
-        yield times_over(f"{cut(topic)}: timestamps along the log", "offset", times, count_text)
+        yield times_over("Timestamps along the log", "offset", times, count_text, scope=topic)
 
 
 def _filled(points: Sequence[tuple[float, float]], step: int) -> list[tuple[float, float]]:
@@ -310,7 +314,8 @@ def _producers(report: LogReport) -> Html:
 
 
 def _rate(records: int, first_ms: int | None, last_ms: int | None) -> str:
-    if first_ms is None or last_ms is None or last_ms == first_ms:
+    # A rate of less than a second would be that of a burst.
+    if first_ms is None or last_ms is None or last_ms - first_ms < 1000:
         return NONE
     return rate_text(records * 1000 / (last_ms - first_ms))
 

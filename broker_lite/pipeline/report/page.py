@@ -32,13 +32,16 @@ code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospa
 .charts figure { flex: 1 1 480px; min-width: 0; max-width: 620px; margin: 0; overflow-x: auto; }
 .charts svg { width: 100%; min-width: 460px; height: auto; display: block; }
 .charts text { font-family: inherit !important; fill: var(--ink) !important; }
+.three figure { flex-basis: 340px; max-width: 410px; }
+.three svg { min-width: 330px; }
+h3 { font-size: 15px; margin: 20px 0 0; overflow-wrap: anywhere; }
 .table { overflow-x: auto; margin: 12px 0; }
-table { border-collapse: collapse; width: 100%; font-size: 14px;
+table { border-collapse: collapse; width: 100%; font-size: 13px;
   font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
+th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-td:first-child { overflow-wrap: anywhere; min-width: 14ch; }
+td:first-child { overflow-wrap: anywhere; min-width: 20ch; }
 .number { text-align: right; white-space: nowrap; }
 """
 
@@ -97,6 +100,12 @@ def charts(*svgs: Html) -> Html:
     """Lay out charts side by side if there is room."""
     figures = "".join(f"<figure>{svg}</figure>" for svg in svgs)
     return Html(f'<div class="charts">{figures}</div>')
+
+
+def charts_of(title: str, svgs: Iterable[Html]) -> Html:
+    """Lay out up to three small charts side by side below a title."""
+    figures = "".join(f"<figure>{svg}</figure>" for svg in svgs)
+    return Html(f'<h3>{escape(title)}</h3><div class="charts three">{figures}</div>')
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Html:

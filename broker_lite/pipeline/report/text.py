@@ -12,6 +12,7 @@ _TIMES_MS: Final = (
     *(("years", 31_557_600_000), ("d", 86_400_000), ("h", 3_600_000)),
     *(("min", 60_000), ("s", 1000), ("ms", 1)),
 )
+_RATE_UNITS: Final = (("a second", 1), ("a minute", 60), ("an hour", 3600), ("a day", 86_400))
 _YEARS_MIN: Final = 2  # fewer are told in days
 _KEY_CHARACTERS_MAX: Final = 40
 
@@ -49,17 +50,22 @@ def ratio_text(ratio: float) -> str:
     return f"{number_text(ratio)} \N{MULTIPLICATION SIGN}"
 
 
-def rate_text(per_second: float) -> str:
-    """Format a number per second; a small one has two digits behind its zeros."""
-    if per_second <= 0 or per_second >= 9.95:
-        return count_text(per_second)
-    decimals = 1 - floor(log10(per_second))
-    return f"{per_second:.{decimals}f}".rstrip("0").rstrip(".")
+def rate_text(rate: float) -> str:
+    """Format a number in some time; a small one has two digits behind its zeros."""
+    if rate <= 0 or rate >= 9.95:
+        return count_text(rate)
+    decimals = 1 - floor(log10(rate))
+    return f"{rate:.{decimals}f}".rstrip("0").rstrip(".")
 
 
-def byte_rate_text(per_second: float) -> str:
-    """Format a number of bytes per second, also one below 1."""
-    return size_text(per_second) if per_second >= 9.95 else f"{rate_text(per_second)} B"
+def rate_unit(per_second: float) -> tuple[str, int]:
+    """Return the shortest time in which there is one at least, by name and in seconds."""
+    return next((one for one in _RATE_UNITS if per_second * one[1] >= 1), _RATE_UNITS[-1])
+
+
+def byte_rate_text(rate: float) -> str:
+    """Format a number of bytes in some time, also one below 1."""
+    return size_text(rate) if rate >= 9.95 else f"{rate_text(rate)} B"
 
 
 def share_text(share: float) -> str:

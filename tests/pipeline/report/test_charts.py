@@ -42,6 +42,9 @@ def test_ids_are_of_one_chart() -> None:
     first, second = (histogram(title, "x", [("1", 1.0)], str) for title in ("a", "b"))
     assert ids(first)
     assert ids(first) & ids(second) == set()
+    first, second = (over_time("same", LINES, str, scope=topic) for topic in ("a", "b"))
+    assert ids(first)
+    assert ids(first) & ids(second) == set()
 
 
 def test_names_are_no_formulas() -> None:

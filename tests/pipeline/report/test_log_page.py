@@ -18,6 +18,7 @@ from broker_lite.pipeline.report.data import (
     TimePoint,
 )
 from broker_lite.pipeline.report.log_page import log_page
+from broker_lite.pipeline.report.text import NONE
 from tests.pipeline.support import T0
 
 EMPTY = LogReport(
@@ -114,9 +115,30 @@ def test_a_topic_has_its_own_axis_of_time() -> None:
     )
     widths = {"old": 1000, "new": 10_000}
     text = log_page(replace(FULL, partitions=partitions, rates=(old, new), bucket_ms=widths))
-    assert "new: records/s, by 10 s" in text
-    assert "old: records/s, by 1 s" in text
+    assert "Records a second, by 10 s" in text
+    assert "Records a second, by 1 s" in text
+    assert "<h3>old</h3>" in text
     assert "60\N{NARROW NO-BREAK SPACE}000" in text  # on the axis
+
+
+def test_a_slow_topic_is_told_by_the_day_and_a_burst_has_no_rate() -> None:
+    week_ms = 7 * 86_400_000
+    slow = RatePoint("slow", T0, 35, 700)
+    partition = PartitionFacts("slow", 0, 1, 35, 700, 0, 34, T0, T0 + week_ms)
+    burst = ProducerFacts(1, 1, 1, 2, 0, 2, 140, T0, T0 + 1)
+    text = log_page(
+        replace(
+            FULL,
+            partitions=(partition,),
+            rates=(slow,),
+            bucket_ms={"slow": week_ms},
+            producers=(burst,),
+        )
+    )
+    assert "Records a day, by 7 d" in text
+    assert "Bytes an hour, by 7 d" in text
+    producers = text[text.index("<h2>Producers") :]
+    assert f'<td class="number">{NONE}</td>' in producers[: producers.index("</tbody>")]
 
 
 def test_a_sample_says_that_it_is_one() -> None:
