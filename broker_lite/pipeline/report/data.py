@@ -96,6 +96,24 @@ class ProducerFacts(NamedTuple):
     last_ms: int | None
 
 
+class GroupFacts(NamedTuple):
+    """How far a group is behind.
+
+    Attributes:
+        partitions: for how many it committed an offset.
+        lag: offsets up to the ends of their logs, without those that it committed.
+        largest: the partition that is furthest behind, and by how much.
+        commit_ms: the time of its last commit.
+    """
+
+    group: str
+    partitions: int
+    lag: int
+    largest: str
+    largest_lag: int
+    commit_ms: int
+
+
 class DelayFacts(NamedTuple):
     """From a batch's first timestamp, by its producer, to its append, by the broker, in ms.
 
@@ -132,6 +150,7 @@ class LogReport:
     Attributes:
         bucket_ms: width of the time buckets in `rates`, by topic; only the largest topics.
         delays: only topics with LogAppendTime.
+        groups: only where the log has __consumer_offsets.
         sampled_share: share of each partition's offsets, its newest, whose records were read.
         producer_count: number of all producers; `producers` only has the largest. codecs,
             key_sizes, value_sizes, keys: empty if the records were not read.
@@ -152,5 +171,6 @@ class LogReport:
     value_sizes: tuple[SizeCount, ...]
     keys: tuple[KeyCounts, ...]
     delays: tuple[DelayFacts, ...] = ()
+    groups: tuple[GroupFacts, ...] = ()
     sampled_share: float = 1.0
     damaged_places: int = 0

@@ -54,6 +54,8 @@ def log_page(report: LogReport) -> str:
         parts += [_topics(report), _skew(report), _fill(report), _time(report)]
     if report.delays:
         parts.append(_delays(report))
+    if report.groups:
+        parts.append(_groups(report))
     if report.codecs:
         parts.append(_compression(report))
     if report.producers:
@@ -228,6 +230,30 @@ def _sample_text(report: LogReport) -> str:
         return ""
     share = share_text(report.sampled_share)
     return f" A sample: the newest {share} of each partition's offsets; --all-records reads all."
+
+
+def _groups(report: LogReport) -> Html:
+    columns = (
+        Column("Group"),
+        Column("Partitions", True),
+        Column("Lag", True),
+        Column("Furthest behind"),
+        Column("Its lag", True),
+        Column("Last commit (UTC)", True),
+    )
+    rows = [
+        (
+            one.group,
+            count_text(one.partitions),
+            count_text(one.lag),
+            one.largest,
+            count_text(one.largest_lag),
+            time_text(one.commit_ms),
+        )
+        for one in report.groups[:TABLE_ROWS_MAX]
+    ]
+    text = "Offsets between what a group has committed and the ends of the logs, largest first."
+    return section("Groups", _limited(text, report.groups, TABLE_ROWS_MAX), table(columns, rows))
 
 
 def _compression(report: LogReport) -> Html:

@@ -5,7 +5,7 @@ from typing import Final
 from broker_lite.pipeline.report.page import Column, Html, section, table
 
 MEANINGS: Final = {
-    "Partitions": "number of partitions with batches of the topic or the producer",
+    "Partitions": "number of partitions: with batches, or with an offset that the group committed",
     "Batches": "number of batches, without damaged ones",
     "Transactional": "share of the producer's batches that belong to a transaction",
     "Records": "number of records; transaction markers do not count",
@@ -21,10 +21,15 @@ MEANINGS: Final = {
     "Plain": "bytes of the same batches without compression",
     "Ratio": "Plain / Stored; compression saves space if it is above 1",
     "Producer id": "of an idempotent producer; other producers have none and are not listed",
-    "Records/s": "mean between the producer's first and last timestamp",
+    "Records/s": "mean between the producer's first and last timestamp, a second apart at least",
     "Median": "half of the batches took at most this long",
     "99th percentile": "99 of 100 batches took at most this long",
     "Longest": "the longest of all batches",
+    "Group": "a group that has committed offsets of these topics",
+    "Lag": "offsets behind what the group has committed, up to the ends of the logs",
+    "Furthest behind": "the partition with the largest lag",
+    "Its lag": "the lag of that partition",
+    "Last commit (UTC)": "time of the group's last commit of an offset",
     "Epochs": "number of distinct epochs; each new one is a restart or a fencing",
     "Without key": "share of the topic's records whose key is null",
     "Distinct keys": "number of distinct keys, without null",

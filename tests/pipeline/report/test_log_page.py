@@ -9,6 +9,7 @@ from dataclasses import replace
 from broker_lite.pipeline.report.data import (
     CodecFacts,
     DelayFacts,
+    GroupFacts,
     KeyCounts,
     LogReport,
     PartitionFacts,
@@ -47,6 +48,7 @@ FULL = LogReport(
     batch_records=(SizeCount(0, 1), SizeCount(16, 15)),
     bucket_ms={"orders": 1000},
     delays=(DelayFacts("appended", 7, 12, 90_000, 90_000),),
+    groups=(GroupFacts("<billing>", 2, 77_000, "orders-1", 76_999, T0),),
     rates=(RatePoint("orders", T0, 10, 900), RatePoint("orders", T0 + 60_000, 140, 3100)),
     times=(TimePoint("orders-0", 0, T0), TimePoint("orders-0", 99, T0 + 60_000)),
     producer_count=2,
@@ -75,6 +77,7 @@ def test_everything_is_told() -> None:
         "Batch fill",
         "Rates and timestamps",
         "From producer to log",
+        "Groups",
         "Codecs and ratios",
         "Producers",
         "Keys and values",

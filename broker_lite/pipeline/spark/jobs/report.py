@@ -27,6 +27,7 @@ from broker_lite.pipeline.report.data import (
     TimePoint,
     times_of,
 )
+from broker_lite.pipeline.spark.jobs.group_lags import group_lags
 from broker_lite.pipeline.spark.jobs.plain_size_source import FORMAT as PLAIN_SIZES
 from broker_lite.pipeline.spark.jobs.plain_size_source import PlainSizeSource
 
@@ -82,6 +83,7 @@ def report(
         }
     finally:
         rows.unpersist()
+    groups = group_lags(spark, path, partitions)
     share = _share(partitions, options, sample_bytes)
     if share < 1:
         options = newest(options, partitions, share)
@@ -91,6 +93,7 @@ def report(
         partitions=partitions,
         bucket_ms=bucket_ms,
         sampled_share=share,
+        groups=groups,
         **of_batches,
         **of_records,
     )
