@@ -1,10 +1,10 @@
 """Renders a report about a log as a page of tables and charts."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from broker_lite.pipeline.report.charts import bars, histogram, over_time, times_over
+from broker_lite.pipeline.report.charts import bars, histogram
 from broker_lite.pipeline.report.data import (
     CodecFacts,
     KeyCounts,
@@ -28,7 +28,6 @@ from broker_lite.pipeline.report.page import (
 )
 from broker_lite.pipeline.report.text import (
     NONE,
-    byte_rate_text,
     count_text,
     cut,
     duration_text,
@@ -36,12 +35,12 @@ from broker_lite.pipeline.report.text import (
     number_text,
     power_text,
     rate_text,
-    rate_unit,
     ratio_text,
     share_text,
     size_text,
     time_text,
 )
+from broker_lite.pipeline.report.topic_charts import topic_charts
 
 BARS_MAX: Final = 20
 TABLE_ROWS_MAX: Final = 200
@@ -169,42 +168,8 @@ def _time(report: LogReport) -> Html:
         "By the timestamps of the batches. Each topic has its own axis of time. A point stands for "
         "the seconds, minutes or days up to the next one."
     )
-    drawn = [charts_of(cut(topic, 80), _topic_charts(report, topic)) for topic in report.bucket_ms]
+    drawn = [charts_of(cut(topic, 80), topic_charts(report, topic)) for topic in report.bucket_ms]
     return section("Rates and timestamps", _limited(text, [*topics], len(report.bucket_ms)), *drawn)
-
-
-def _topic_charts(report: LogReport, topic: str) -> Iterator[Html]:
-    """Draw what was written to a topic, and how its timestamps grow."""
-    bucket_ms = report.bucket_ms[topic]
-    seconds = bucket_ms / 1000
-    points = [one for one in report.rates if one.topic == topic]
-    names = {one.name for one in report.partitions if one.topic == topic}
-    times: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for one in report.times:
-        if one.name in names:
-            times[one.name].append((one.offset, one.at_ms))
-    for what, counts, text in (
-        ("Records", [one.records for one in points], rate_text),
-        ("Bytes", [one.size_bytes for one in points], byte_rate_text),
-    ):
-        unit, unit_s = rate_unit(max(counts) / seconds)
-        values = [
-            (one.at_ms, count / seconds * unit_s) for one, count in zip(points, counts, strict=True)
-        ]
-        title = f"{what} {unit}, by {duration_text(bucket_ms)}"
-        yield over_time(title, {"": _filled(values, bucket_ms)}, text, scope=topic)
-    if times:
-        yield times_over("Timestamps along the log", "offset", times, count_text, scope=topic)
-
-
-def _filled(points: Sequence[tuple[float, float]], step: int) -> list[tuple[float, float]]:
-    """Add zeros at both ends of a pause, so that the line does not bridge it."""
-    line: list[tuple[float, float]] = []
-    for at, value in points:
-        if line and at - line[-1][0] > step:
-            line += [(line[-1][0] + step, 0.0), (at - step, 0.0)]
-        line.append((at, value))
-    return line
 
 
 def _delays(report: LogReport) -> Html:

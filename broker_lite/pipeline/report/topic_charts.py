@@ -1,0 +1,49 @@
+"""Draws what was written to a topic, and when."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from broker_lite.pipeline.report.charts import over_time, times_over
+from broker_lite.pipeline.report.data import LogReport
+from broker_lite.pipeline.report.page import Html
+from broker_lite.pipeline.report.text import (
+    byte_rate_text,
+    count_text,
+    duration_text,
+    rate_text,
+    rate_unit,
+)
+
+
+def topic_charts(report: LogReport, topic: str) -> Iterator[Html]:
+    """Draw what was written to a topic, and how its timestamps grow."""
+    bucket_ms = report.bucket_ms[topic]
+    seconds = bucket_ms / 1000
+    points = [one for one in report.rates if one.topic == topic]
+    names = {one.name for one in report.partitions if one.topic == topic}
+    times: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for one in report.times:
+        if one.name in names:
+            times[one.name].append((one.offset, one.at_ms))
+    for what, counts, text in (
+        ("Records", [one.records for one in points], rate_text),
+        ("Bytes", [one.size_bytes for one in points], byte_rate_text),
+    ):
+        unit, unit_s = rate_unit(max(counts) / seconds)
+        values = [
+            (one.at_ms, count / seconds * unit_s) for one, count in zip(points, counts, strict=True)
+        ]
+        title = f"{what} {unit}, by {duration_text(bucket_ms)}"
+        yield over_time(title, {"": _filled(values, bucket_ms)}, text, scope=topic)
+    if times:
+        yield times_over("Timestamps along the log", "offset", times, count_text, scope=topic)
+
+
+def _filled(points: Sequence[tuple[float, float]], step: int) -> list[tuple[float, float]]:
+    """Add zeros at both ends of a pause, so that the line does not bridge it."""
+    line: list[tuple[float, float]] = []
+    for at, value in points:
+        if line and at - line[-1][0] > step:
+            line += [(line[-1][0] + step, 0.0), (at - step, 0.0)]
+        line.append((at, value))
+    return line
