@@ -71,15 +71,15 @@ def report(
         batches = rows.where("error is null")
         partitions = tuple(PartitionFacts(*row) for row in partition_rows(batches).collect())
         bucket_ms = bucket_widths_ms(partitions)
+        sizes = {"batch_sizes": F.col("sizeInBytes"), "batch_records": F.col("records")}
+        (totals,) = total_rows(rows).collect()
         of_batches: dict[str, Any] = {
-            "batch_sizes": _sizes(batches, F.col("sizeInBytes")),
-            "batch_records": _sizes(batches, F.col("records")),
+            **_sizes(batches, sizes),
+            **totals.asDict(),
             "rates": tuple(RatePoint(*row) for row in rate_rows(batches, bucket_ms).collect()),
             "times": tuple(TimePoint(*row) for row in time_rows(batches, partitions).collect()),
             "producers": tuple(ProducerFacts(*row) for row in producer_rows(batches).collect()),
             "delays": tuple(DelayFacts(*row) for row in delay_rows(batches).collect()),
-            "producer_count": _idempotent(batches).select("producerId").distinct().count(),
-            "damaged_places": rows.where("error is not null").count(),
         }
     finally:
         rows.unpersist()
@@ -135,12 +135,11 @@ def _of_records(spark: SparkSession, path: str, options: Mapping[str, str]) -> M
     sizes = spark.read.format(PLAIN_SIZES).options(**given).load(path)
     reader = spark.read.format("kafka_segments").options(**given)
     records = reader.option("columns", "topic,key,value").load(path)
-    keys = reader.option("columns", "topic,key").load(path)
+    of_records = {"key_sizes": F.octet_length("key"), "value_sizes": F.octet_length("value")}
     return {
         "codecs": tuple(CodecFacts(*row) for row in codec_rows(sizes).collect()),
-        "key_sizes": _sizes(records, F.octet_length("key")),
-        "value_sizes": _sizes(records, F.octet_length("value")),
-        "keys": key_counts(keys),
+        **_sizes(records, of_records),
+        "keys": key_counts(reader.option("columns", "topic,key").load(path)),
     }
 
 
@@ -265,6 +264,15 @@ def _idempotent(batches: DataFrame) -> DataFrame:
     return batches.where("producerId >= 0 AND NOT isControl")
 
 
+def total_rows(rows: DataFrame) -> DataFrame:
+    """Count all idempotent producers, and the damaged places."""
+    is_idempotent = F.col("error").isNull() & (F.col("producerId") >= 0) & ~F.col("isControl")
+    return rows.agg(
+        F.count_distinct(F.when(is_idempotent, F.col("producerId"))).alias("producer_count"),
+        F.count_if(F.col("error").isNotNull()).alias("damaged_places"),
+    )
+
+
 def codec_rows(sizes: DataFrame) -> DataFrame:
     """Add up the sums of all tasks, in the columns of CodecFacts."""
     names = ("batches", "records", "storedBytes", "plainBytes")
@@ -297,11 +305,20 @@ def top_keys(counted: DataFrame) -> DataFrame:
     return placed.where(F.col("place") <= TOP_KEYS).orderBy("topic", "place")
 
 
-def _sizes(rows: DataFrame, size: Column) -> tuple[SizeCount, ...]:
-    """Count sizes, rounded up to powers of two; null does not count."""
-    power = F.pow(2, F.ceil(F.log2(size))).cast("long")
-    counted = rows.select(F.when(size > 0, power).otherwise(size).alias("size")).where(
-        F.col("size").isNotNull()
-    )
-    grouped = counted.groupBy("size").agg(F.count("*")).orderBy("size")
-    return tuple(SizeCount(*row) for row in grouped.collect())
+def _sizes(rows: DataFrame, sizes: Mapping[str, Column]) -> dict[str, tuple[SizeCount, ...]]:
+    """Count sizes by name in one read, rounded up to powers of two; null does not count."""
+    named = [
+        F.struct(
+            F.lit(name).alias("name"),
+            F.when(size > 0, F.pow(2, F.ceil(F.log2(size))).cast("long"))
+            .otherwise(size)
+            .alias("size"),
+        )
+        for name, size in sizes.items()
+    ]
+    each = rows.select(F.explode(F.array(*named)).alias("one")).where("one.size IS NOT NULL")
+    counted = each.groupBy("one.name", "one.size").agg(F.count("*").alias("number"))
+    found: dict[str, list[SizeCount]] = {name: [] for name in sizes}
+    for name, size, number in counted.orderBy("name", "size").collect():
+        found[name].append(SizeCount(size, number))
+    return {name: tuple(counts) for name, counts in found.items()}
