@@ -222,8 +222,9 @@ def _decode_flexible(view: memoryview, p: int, version: int) -> FetchRequest:
     count, p = _compact_count(view, p + 1, view[p], _COMPACT_TOPIC_BYTES_MIN, "forgotten topics")
     for _ in range(count):
         topic, p = _topic(view, p, by_id)
-        count, p = _compact_count(view, p + 1, view[p], _INT32.size, "forgotten partitions")
-        indexes, p = _indexes(view, p, count)
+        # Not into `count`: compiled, the loop would look at it again.
+        length, p = _compact_count(view, p + 1, view[p], _INT32.size, "forgotten partitions")
+        indexes, p = _indexes(view, p, length)
         request.forgotten.append((topic, indexes))
         p = _after_no_tags(view, p)
     if view[p] == 1:
@@ -282,8 +283,8 @@ def _decode_old(view: memoryview, p: int, version: int) -> FetchRequest:
         count, p = _old_count(view, p, _TOPIC_BYTES_MIN, "forgotten topics")
         for _ in range(count):
             name, p = read_string(view, p)
-            count, p = _old_count(view, p, _INT32.size, "forgotten partitions")
-            indexes, p = _indexes(view, p, count)
+            length, p = _old_count(view, p, _INT32.size, "forgotten partitions")
+            indexes, p = _indexes(view, p, length)
             request.forgotten.append((name, indexes))
     if version >= _RACK_FROM:
         request.rack_id, _ = read_string(view, p)

@@ -18,8 +18,32 @@ from tests.wire.samples import Sampler, SmallSampler
 VERSIONS = range(19)
 
 
+# A compiled class has no __slots__.
+FIELDS: dict[type, tuple[str, ...]] = {
+    WantedPartition: (
+        "index",
+        "fetch_offset",
+        "max_bytes",
+        "current_leader_epoch",
+        "last_fetched_epoch",
+    ),
+    FetchRequest: (
+        "replica_id",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "isolation_level",
+        "session_id",
+        "session_epoch",
+        "topics",
+        "forgotten",
+        "rack_id",
+    ),
+}
+
+
 def fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in type(value).__slots__}
+    return {name: getattr(value, name) for name in FIELDS[type(value)]}
 
 
 def plain(request: FetchRequest) -> dict[str, Any]:
