@@ -2,6 +2,8 @@
 
 A handler is `async def handle(context, request) -> Parts | None`: the response body as parts, or
 None for no answer (acks=0). It raises CloseConnection to close the connection instead of answering.
+Where most requests need no wait, an API also has `begin`, a plain function that does the same
+without a task, or does a part and returns what is left to do.
 `request.body` is a view into the connection's receive buffer: it is valid, and nobody else writes
 to it, until the handler has returned. A handler copies the bytes that it keeps for longer.
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Api",
+    "Begin",
     "CloseConnection",
     "Handler",
     "HandlerContext",
@@ -50,6 +53,7 @@ __all__ = [
     "MutedAnswer",
     "Parts",
     "Request",
+    "Rest",
     "Throttling",
     "Wire",
     "WireAnswer",
@@ -59,6 +63,12 @@ Parts: TypeAlias = list["bytes | FileSlice"]
 """A response body: bytes and ranges of files, in the order in which they leave."""
 
 Handler: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[Parts | None]]"
+
+Rest: TypeAlias = Callable[[], Awaitable["Parts | None"]]
+"""What is left to do of a request that has begun: to be called once, in the connection's task."""
+
+Begin: TypeAlias = "Callable[[HandlerContext, Request], Parts | Rest]"
+"""Answers a request if nothing has to be waited for; else returns the rest."""
 
 
 class CloseConnection(Exception):
@@ -72,7 +82,7 @@ class Api(NamedTuple):
     """One row of the API table: the versions that are served, and the handler that serves them.
 
     `min_version` and `max_version` are both inclusive. `flexible_from` is the first flexible
-    version, NEVER_FLEXIBLE if there is none (P-44).
+    version, NEVER_FLEXIBLE if there is none (P-44). `begin` does what `handle` does, see Begin.
     """
 
     name: str
@@ -80,6 +90,7 @@ class Api(NamedTuple):
     max_version: int
     flexible_from: int
     handle: Handler
+    begin: "Begin | None" = None
 
 
 class WireAnswer(list["bytes | FileSlice"]):

@@ -18,8 +18,10 @@ from broker_lite.handler.context import (
     HandlerContext,
     Parts,
     Request,
+    Rest,
 )
 from broker_lite.handler.large import LARGE_BYTES, handle_large
+from broker_lite.wire.produce import ManyPartitions
 
 API_VERSIONS_KEY: Final = 18
 
@@ -54,6 +56,32 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
     if hook is not None:
         return hook(context, request, handle)
     return handle(context, request)
+
+
+def begin(context: HandlerContext, request: Request) -> Parts | Rest | None:
+    """Answer a request now if its API can and nothing has to be waited for; see context.Begin.
+
+    This does what dispatch() does, without a coroutine and a switch of tasks.
+
+    Returns:
+        The response body; or what is left to do; or None, if the request has to be dispatched.
+
+    Raises:
+        DecodeError: the bytes are not a request of this version.
+
+    Rule: P-10.
+    """
+    api = context.apis.get(request.api_key)
+    if api is None or api.begin is None or context.quotas is not None:
+        return None
+    if not api.min_version <= request.api_version <= api.max_version:
+        return None
+    if context.hooks and request.api_key in context.hooks:
+        return None
+    try:
+        return api.begin(context, request)
+    except ManyPartitions:
+        return None
 
 
 def not_offered(request: Request) -> CloseConnection:

@@ -1,16 +1,16 @@
 """The loop of one client's connection: a request, its answer, the next request.
 
 The requests of a connection are handled strictly in order, in the connection's own task, so that
-tasks and timeouts that a handler opens nest as usual. A handler that does not wait costs no task
-switch.
+tasks and timeouts that a handler opens nest as usual. Only a request that its API answers without
+any wait is answered right where it is received. So it costs neither a coroutine nor a switch of
+tasks.
 """
 
 import logging
 import socket
-import struct
 from asyncio import AbstractEventLoop
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from anyio import CancelScope, Event
@@ -23,19 +23,19 @@ from broker_lite.handler.context import (
     Parts,
     WireAnswer,
 )
-from broker_lite.handler.dispatch import dispatch
-from broker_lite.protocol.framing import Request, RequestFraming, framed
+from broker_lite.handler.dispatch import begin, dispatch
+from broker_lite.protocol.framing import Request, RequestFraming
+from broker_lite.server.answers import Answers
 from broker_lite.server.closings import note_closing
 from broker_lite.server.limits.unsent import UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
-from broker_lite.server.sendfile import Outgoing, send_now
 from broker_lite.server.slow_answers import SlowAnswers
-from broker_lite.server.stream import Stream
+from broker_lite.server.stream import Received, Stream
 from broker_lite.server.upkeep.pauses import Pauses
 
 if TYPE_CHECKING:
-    from broker_lite.handler.context import Renew
+    from broker_lite.handler.context import Renew, Rest
     from broker_lite.server.security.tls_listeners import TlsListener
     from broker_lite.server.slow_link import LinkWatches
 
@@ -43,8 +43,6 @@ logger = logging.getLogger("broker_lite.server")
 
 # After so many requests, a client that sends without a pause lets other connections run.
 _REQUESTS_PER_TURN: Final = 32
-# Answers to Produce requests are kept back and sent together, up to so many bytes.
-_HELD_BYTES_MAX: Final = 1024
 # Work that a thread does for a client that has gone is stopped after so long.
 _ABANDONED_WORK_S: Final = 1.0
 
@@ -60,9 +58,9 @@ class ClientConnection:
     """
 
     __slots__ = (
+        "_answers",
         "_authenticating",
         "_context",
-        "_held",
         "_is_muted",
         "_loop",
         "_pauses",
@@ -72,7 +70,6 @@ class ClientConnection:
         "_stopping",
         "_stream",
         "_tls",
-        "_unsent",
         "link",
         "paused",
         "requests",
@@ -102,16 +99,15 @@ class ClientConnection:
         self._authenticating = False
         self.link: LinkWatches | None = None
         self.paused: Event | None = None
-        self._held = b""
         self._is_muted = False
         self._slow: SlowAnswers | None = None
         self._pauses = pauses
         self._loop = loop
         self.since_s = loop.time()
         self.requests = 0
-        self._unsent = unsent
         self._tls = tls
-        self._stream = Stream(sock, framing, loop, self._abandon, resets)
+        self._stream = Stream(sock, framing, loop, self._abandon, resets, self._answer_at_once)
+        self._answers = Answers(sock, self._stream, unsent, self)
 
     @property
     def context(self) -> HandlerContext:
@@ -122,6 +118,11 @@ class ClientConnection:
     def client_ip(self) -> str:
         """The client's address without its port."""
         return self._context.client_address[0]
+
+    @property
+    def answers(self) -> Answers:
+        """Its answers on their way to the client."""
+        return self._answers
 
     @property
     def events(self) -> int:
@@ -203,9 +204,7 @@ class ClientConnection:
             except Exception as reason:
                 note_closing(self._context, reason)
             finally:
-                if self._held:  # the request after it broke the protocol, or failed with acks=0
-                    with suppress(OSError):
-                        send_now(self._sock, [self._held])
+                self._answers.send_held_at_end()
                 if self._slow is not None:
                     self._slow.close()
                 self._stream.close()
@@ -227,39 +226,80 @@ class ClientConnection:
         stream, framing, context = self._stream, self._stream.framing, self._context
         turn_requests = 0
         while not self._stopping:
+            rest: Rest | None = None
             request = framing.next_request()
             if request is None:
                 turn_requests = 0
-                if self._held:
-                    await self._send_held()
-                request = await stream.receive_request()
-                if request is None:
+                if self._answers.held:
+                    await self._answers.send_held()
+                received = await stream.receive_request()
+                if received is None:
                     return
+                request, rest = received
             elif (turn_requests := turn_requests + 1) == _REQUESTS_PER_TURN:
                 turn_requests = 0
                 await checkpoint()
             if self.paused is not None:
                 await self.paused.wait()
             stream.handling = True
-            self.requests += 1
-            body = await (
-                dispatch(context, request)
-                if context.renew is None
-                else self._handle_or_renew(context.renew, request)
-            )
+            body = await (self._handle(request) if rest is None else rest())
             stream.handling = False
             if self.paused is not None or self._slow is not None or context.passage is not None:
                 body = await self._hold_back(request, body)
             # Only the answer of a fault, or of a throttled client, is more than a list. The hook
             # of the fault may be gone by now.
             if body is not None and (type(body) is list or not await self._has_left(request, body)):
-                may_wait = context.has_waited or (context.hooks and context.hooks.may_wait)
-                more = not may_wait and framing.has_whole_produce()
-                outgoing = self._send(request, body, more=more)
+                outgoing = self._answers.put(request, body, more=self._has_more())
                 if outgoing is not None:
-                    await self._send_rest(outgoing)
+                    await self._answers.send_rest(outgoing)
                 # A connection that waits must not keep files open or buffers alive.
-                body = outgoing = None
+                body = outgoing = rest = None
+
+    def _handle(self, request: Request) -> Awaitable[Parts | None]:
+        self.requests += 1
+        if self._context.renew is None:
+            return dispatch(self._context, request)
+        return self._handle_or_renew(self._context.renew, request)
+
+    def _answer_at_once(self, request: Request) -> Received | None:
+        """Answer a request that was received, and those behind it, as long as nothing has to wait.
+
+        Returns:
+            None if all are answered; else the first for which the connection's task is needed.
+
+        Raises:
+            CloseConnection, DecodeError: see dispatch.begin().
+            ProtocolError: see RequestFraming.next_request().
+            OSError: the connection is lost.
+
+        Rule: P-04, P-05.
+        """
+        context = self._context
+        turn_requests = 0
+        following: Request | None = request
+        while following is not None:
+            request = following
+            if self.paused is not None or self._slow is not None or context.renew is not None:
+                return request, None
+            turn_requests += 1
+            begun = begin(context, request) if turn_requests < _REQUESTS_PER_TURN else None
+            if begun is None:
+                return request, None
+            self.requests += 1
+            if not isinstance(begun, list):
+                return request, begun
+            outgoing = self._answers.put(request, begun, more=self._has_more())
+            if outgoing is not None:
+                return request, partial(self._answers.send_rest, outgoing)
+            following = self._stream.framing.next_request()
+        return None
+
+    def _has_more(self) -> bool:
+        """True if the next answer follows soon enough to leave together with this one."""
+        context = self._context
+        if context.has_waited or (context.hooks and context.hooks.may_wait):
+            return False
+        return self._stream.framing.has_whole_produce()
 
     async def _authenticate(self) -> bool:
         """Let the client say who it is; return False if it does not."""
@@ -290,28 +330,10 @@ class ClientConnection:
         if self._slow is not None:
             parts = await self._hold_back(request, parts)
         if parts is not None and (type(parts) is list or not await self._has_left(request, parts)):
-            outgoing = self._send(request, parts, more=False)
+            outgoing = self._answers.put(request, parts, more=False)
             if outgoing is not None:
-                await self._send_rest(outgoing)
+                await self._answers.send_rest(outgoing)
         raise CloseConnection(refusal)
-
-    def _send(self, request: Request, body: Parts, *, more: bool) -> Outgoing | None:
-        """Send an answer, or keep a short one back to send it together with the next answer.
-
-        If another whole Produce has arrived, it is answered within the same turn, unless it has to
-        wait for the disk. So a client that sends several at a time is woken once for all answers.
-        One more answer then costs a tenth of what it costs alone.
-        """
-        parts = framed(request, body)
-        first = parts[0]
-        assert isinstance(first, bytes)
-        if self._held:
-            first = parts[0] = self._held + first
-            self._held = b""
-        if more and len(parts) == 1 and len(first) < _HELD_BYTES_MAX:
-            self._held = first
-            return None
-        return send_now(self._sock, parts)
 
     async def _has_left(self, request: Request, body: Parts) -> bool:
         """Let an answer leave in its own way; return False if it is a usual one."""
@@ -320,9 +342,9 @@ class ClientConnection:
             return True
         if not isinstance(body, WireAnswer):
             return False
-        if self._held:
-            await self._send_held()
-        await body.leave(self)
+        if self._answers.held:
+            await self._answers.send_held()
+        await body.leave(self._answers)
         return True
 
     async def _mute(self, request: Request, answer: MutedAnswer) -> None:
@@ -331,12 +353,12 @@ class ClientConnection:
         Rule: X-88 (SocketServer, ChannelMuteState).
         """
         if answer.has_parts:
-            outgoing = self._send(request, answer, more=False)
+            outgoing = self._answers.put(request, answer, more=False)
             if outgoing is not None:
-                await self._send_rest(outgoing)
+                await self._answers.send_rest(outgoing)
             outgoing = None
-        elif self._held:
-            await self._send_held()
+        elif self._answers.held:
+            await self._answers.send_held()
         answer.clear()
         # As while a request is handled: the client's close ends it.
         self._is_muted = self._stream.handling = True
@@ -355,8 +377,8 @@ class ClientConnection:
             if self._context.passage is None:
                 return body
             self._slow = SlowAnswers(self._loop, self._sock, self._context)
-        if self._held:
-            await self._send_held()
+        if self._answers.held:
+            await self._answers.send_held()
         request.body.release()  # a request that waits has no memory
         self._stream.framing.release_idle_memory()
         # What a client has sent that wants no answers arrives, also if it closes meanwhile.
@@ -365,36 +387,3 @@ class ClientConnection:
             return await self._slow.take(request, body)
         finally:
             self._is_muted = self._stream.handling = False
-
-    async def send(self, data: bytes) -> None:
-        """Send bytes as they are, for a fault; see handler.context.Wire.
-
-        Raises:
-            OSError: the connection is lost.
-        """
-        outgoing = send_now(self._sock, [data])
-        if outgoing is not None:
-            await self._stream.send_rest(outgoing)
-
-    def reset(self) -> None:
-        """Let the close of the connection be a reset; see handler.context.Wire."""
-        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    async def _send_held(self) -> None:
-        """Send the answers that were kept back, if no further request has an answer."""
-        outgoing = send_now(self._sock, [self._held])
-        self._held = b""
-        if outgoing is not None:
-            await self._send_rest(outgoing)
-
-    async def _send_rest(self, outgoing: Outgoing) -> None:
-        """Send the rest of an answer as the client reads it.
-
-        The request is over by then, so its buffer is freed, and the answer counts as unsent.
-        """
-        self._stream.framing.rest()
-        self._unsent.hold(self, outgoing.held_bytes)
-        try:
-            await self._stream.send_rest(outgoing)
-        finally:
-            self._unsent.release(self)

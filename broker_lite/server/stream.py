@@ -1,18 +1,20 @@
 """Receive from and send to one client's socket, as it becomes readable and writable.
 
 The reader is registered once and stays: a request that is answered at once costs one poll, one
-receive and one send. The readiness callback receives the bytes, and wakes the connection's task
-only for a whole request. While the connection wants no bytes, a client that goes on sending pauses
-the registration (its bytes wait in the kernel: backpressure). A client that goes away while its
-request is being handled is reported, so that its long poll ends. Resets reports a connection that
-is reset: after an error uvloop calls no reader any more, so the rest is received without the loop.
+receive and one send. The readiness callback receives the bytes. The connection answers a request
+right there if nothing has to be waited for; for any other one its task is woken. While the
+connection wants no bytes, a client that goes on sending pauses the registration (its bytes wait in
+the kernel: backpressure). A client that goes away while its request is being handled is reported,
+so that its long poll ends. Resets reports a connection that is reset: after an error uvloop calls
+no reader any more, so the rest is received without the loop.
 """
 
 import socket
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
+from broker_lite.handler.context import Rest
 from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
@@ -20,6 +22,9 @@ from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.server.sendfile import Outgoing
 from broker_lite.server.tcp_state import is_closed_by_client
 from broker_lite.stopwatch import Stopwatch
+
+Received: TypeAlias = tuple[Request, Rest | None]
+"""A request that the connection's task is woken for; and, if it has begun, what is left to do."""
 
 # After so many full buffers for one event, other connections have their turn.
 _RECEIVES_PER_EVENT: Final = 16
@@ -35,6 +40,7 @@ class Stream:
     """
 
     __slots__ = (
+        "_answer",
         "_is_reset",
         "_loop",
         "_on_gone",
@@ -61,6 +67,7 @@ class Stream:
         loop: AbstractEventLoop,
         on_gone: Callable[[], object],
         resets: Resets,
+        answer: Callable[[Request], Received | None],
     ) -> None:
         """Take over a socket; close() gives it back to the system.
 
@@ -70,6 +77,8 @@ class Stream:
             loop: the running loop.
             on_gone: called when the client has closed while `handling`.
             resets: of the node; calls when the connection is reset.
+            answer: called with a whole request while the connection waits for one. Answers it, and
+                those that follow it, and returns None; or returns what wakes the task.
         """
         self.sock = sock
         self._tls = sock if isinstance(sock, TlsSocket) else None
@@ -83,12 +92,13 @@ class Stream:
         self.not_reading = Stopwatch()
         self._loop = loop
         self._on_gone = on_gone
+        self._answer = answer
         self._resets = resets
         self._reading = False
         self._is_reset = False
         # The pool in whose line this connection waits, because it needs memory to receive.
         self._pool: Pool | None = None
-        self._waiter: Future[Request | None] | None = None
+        self._waiter: Future[Received | None] | None = None
         resets.watch(self.fd, self._on_reset)
 
     @property
@@ -108,8 +118,8 @@ class Stream:
         except OSError:
             return True
 
-    async def receive_request(self) -> Request | None:
-        """Wait for the next whole request.
+    async def receive_request(self) -> Received | None:
+        """Wait for the next whole request that is not answered at once.
 
         Returns:
             None if the client has closed, or finish() was called.
@@ -117,17 +127,16 @@ class Stream:
         Raises:
             ProtocolError, DecodeError: see RequestFraming.next_request().
             OSError: the connection is lost.
+            Exception: what `answer` has raised.
         """
         self.framing.rest()
         if not self._reading:
             self._resume()
-        waiter: Future[Request | None] = self._loop.create_future()
+        waiter: Future[Received | None] = self._loop.create_future()
         self._waiter = waiter
         if self._tls is not None and self._tls.has_more:
             self._loop.call_soon(self._on_readable)
-        self.not_asking.start()
-        if self.framing.pending_bytes:
-            self.arriving.start()
+        self._wait()
         try:
             return await waiter
         finally:
@@ -164,6 +173,7 @@ class Stream:
         # The owner refers to this stream. Without the reference back, both are freed at once, with
         # the receive buffer, and no garbage collection has to find them.
         self._on_gone = _nobody
+        self._answer = _unanswered
         self._resets.forget(self.fd)
         self._pause()
         if self._tls is not None:
@@ -202,11 +212,39 @@ class Stream:
             waiter.set_exception(error)
             del waiter  # see receive_request()
         else:
-            if request is not None:
-                waiter.set_result(request)
-            else:
+            if request is None:
                 self.arriving.run(True)
                 self._receive_without_event()
+            elif not self._is_answered(request, waiter):
+                return
+            else:
+                self.framing.rest()
+                self._wait()
+                self._receive_without_event()
+
+    def _is_answered(self, request: Request, waiter: "Future[Received | None]") -> bool:
+        """Answer a request, and those behind it, without the task; wake the task if it is needed.
+
+        Returns:
+            True if nothing is left to do before more bytes arrive.
+        """
+        self.not_asking.run(False)
+        self.arriving.run(False)
+        try:
+            received = self._answer(request)
+        except Exception as error:  # the task that waits is the one to handle it
+            waiter.set_exception(error)
+            del waiter  # see receive_request()
+            return False
+        if received is not None:
+            waiter.set_result(received)
+            return False
+        return True
+
+    def _wait(self) -> None:
+        self.not_asking.start()
+        if self.framing.pending_bytes:
+            self.arriving.start()
 
     def _receive_without_event(self) -> None:
         """Receive again soon if no event comes for the bytes that are left."""
@@ -304,6 +342,11 @@ class Stream:
         except Exception as error:  # the task that waits is the one to handle it
             waiter.set_exception(error)
             del waiter  # see receive_request()
+
+
+def _unanswered(request: Request) -> Received:
+    """Leave a request to the task, which has ended."""
+    return request, None
 
 
 def _nobody() -> None:

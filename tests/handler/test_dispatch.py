@@ -17,9 +17,10 @@ from broker_lite.handler.context import (
     Parts,
     Request,
 )
-from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.dispatch import begin, dispatch
 from broker_lite.handler.table import APIS, NEVER_FLEXIBLE
 from broker_lite.wire import messages
+from broker_lite.wire.produce import ManyPartitions
 
 
 async def answer_version(context: HandlerContext, request: Request) -> Parts | None:
@@ -124,3 +125,47 @@ def test_the_advertised_address_is_where_the_client_came_to() -> None:
     assert context.advertised_address() == ("127.0.0.1", 1)
     context.listener = ListenerInfo("EXTERNAL", "PLAINTEXT", "broker.example", 9)
     assert context.advertised_address() == ("broker.example", 9)
+
+
+def begin_version(context: HandlerContext, request: Request) -> Parts:
+    return [b"begun v%d" % request.api_version]
+
+
+def begin_many(context: HandlerContext, request: Request) -> Parts:
+    raise ManyPartitions
+
+
+BEGINNING = {3: Api("Metadata", 1, 5, 4, answer_version, begin_version)}
+
+
+def began(key: int, version: int, hooks: Hooks | None = None, apis: Any = BEGINNING) -> Any:
+    return begin(context_of(apis, hooks), Request(key, version, 1, None, memoryview(b""), 0, False))
+
+
+def test_an_api_that_can_answer_at_once_does() -> None:
+    assert began(3, 5) == [b"begun v5"]
+
+
+@pytest.mark.parametrize(("key", "version"), [(3, 0), (3, 6), (18, 0), (999, 0)])
+def test_p_10_what_is_not_offered_is_left_to_dispatch(key: int, version: int) -> None:
+    assert began(key, version, apis=BEGINNING | {18: TABLE[18]}) is None
+
+
+def test_what_has_a_hook_is_left_to_dispatch() -> None:
+    async def hook(context: HandlerContext, request: Request, handle: Handler) -> Parts | None:
+        return None
+
+    assert began(3, 5, Hooks({3: hook})) is None
+    assert began(3, 5, Hooks({4: hook})) == [b"begun v5"]
+
+
+def test_what_counts_for_a_quota_is_left_to_dispatch() -> None:
+    context = context_of(BEGINNING)
+    throttling: Any = object()
+    context.quotas = throttling
+    assert begin(context, Request(3, 5, 1, None, memoryview(b""), 0, False)) is None
+
+
+def test_what_is_decoded_in_slices_is_left_to_dispatch() -> None:
+    many = {3: Api("Metadata", 1, 5, 4, answer_version, begin_many)}
+    assert began(3, 5, apis=many) is None

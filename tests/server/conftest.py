@@ -14,6 +14,7 @@ import pytest
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import (
     Api,
+    Begin,
     CloseConnection,
     Handler,
     HandlerContext,
@@ -190,6 +191,13 @@ def context_factory(
     return make_context
 
 
+def _apis(handlers: Mapping[int, Handler], begins: Mapping[int, Begin]) -> dict[int, Api]:
+    return {
+        key: Api(f"Api{key}", 0, 0, NEVER_FLEXIBLE, handle, begins.get(key))
+        for key, handle in handlers.items()
+    }
+
+
 @pytest.fixture
 def serve() -> Serve:
     @asynccontextmanager
@@ -201,6 +209,7 @@ def serve() -> Serve:
         seams: Seams | None = None,
         tls: Mapping[str, TlsListener] | None = None,
         rates: ConnectionRates | None = None,
+        begins: Mapping[int, Begin] | None = None,
     ) -> AsyncIterator[Served]:
         parking = Parking()
         seams = seams or Seams()
@@ -213,7 +222,7 @@ def serve() -> Serve:
             API_VERSIONS: echo,
             **(handlers or {}),
         }
-        apis = {key: Api(f"Api{key}", 0, 0, NEVER_FLEXIBLE, table[key]) for key in table}
+        apis = _apis(table, begins or {})
         clock = Clock()
         client_log = RateLimitedLog(clock.monotonic_ms)
         sockets = Listeners()

@@ -21,17 +21,18 @@ With an authorizer, the partitions that the client may not write to are set asid
 Not done: Kafka's metrics, which tell throttle times among others.
 """
 
+from functools import partial
 from typing import Final
 
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
-from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request, Rest
 from broker_lite.handler.endpoints import LEADERS_FROM, NO_HINTS, hints_of
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
-from broker_lite.handler.produce.append import append
+from broker_lite.handler.produce.append import append, append_at_once
 from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, Accepted, check, unknown
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
@@ -73,13 +74,67 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     Rule: V-04, V-11, V-12, V-70, V-71, P-07, T-33, T-39.
     See: V-01 to V-14, V-60.
     """
+    if isinstance(request, LargeRequest):
+        return await _append_all(context, request, await plain_request(request))
+    begun = begin(context, request)
+    return begun if isinstance(begun, list) else await begun()
+
+
+def begin(context: HandlerContext, request: Request) -> Parts | Rest:
+    """Do what handle() does, without a coroutine for the usual request.
+
+    That is a request for one partition, which is neither transactional nor old, wants an answer,
+    and is answered without an error and without a wait.
+
+    Returns:
+        The answer; or what is left to do.
+
+    Raises:
+        ManyPartitions: the request has to be decoded in slices; nothing is changed.
+        DecodeError: the bytes are not a request of this version.
+    """
     version = request.api_version
-    large = request if isinstance(request, LargeRequest) else None
-    produce = (
-        decode_produce_request(request.body, version, request.position)
-        if large is None
-        else await plain_request(large)
+    produce = decode_produce_request(request.body, version, request.position)
+    transactional_id, acks, _, topics = produce
+    if (
+        (acks != 1 and acks != _ALL)
+        or transactional_id is not None
+        or context.authorizer is not None
+        or version < OLDEST_OF_BATCHES
+        or len(topics) != 1
+        or len(topics[0][2]) != 1
+    ):
+        return partial(_append_all, context, request, produce)
+    try:
+        accepted, refused = check(context, produce, version)
+    except BrokerError:  # it is told where all such errors are
+        return partial(_append_all, context, request, produce)
+    if refused:
+        return partial(_append_all, context, request, produce)
+    commits = context.cluster.logs.commits
+    failures, needs_all = commits.failures, acks == _ALL
+    key, (topic, index, records, _) = next(iter(accepted.items()))
+    answer = _refused(topic, request, True) or append_at_once(
+        context, topic, index, records, needs_all=needs_all
     )
+    if answer is None:
+        return partial(_append_all, context, request, produce)
+    answers = {key: answer}
+    if answer[0] or _has_to_wait(context, acks, failures):
+        return partial(_finish, context, request, produce, accepted, answers, failures)
+    return [encode_produce_response(answers, version)]
+
+
+async def _append_all(
+    context: HandlerContext, request: Request, produce: ProduceRequest
+) -> Parts | None:
+    """Check all partitions, append to one after the other, wait, and return the answer.
+
+    Raises:
+        CloseConnection: acks is 0 and something failed.
+    """
+    version = request.api_version
+    is_large = isinstance(request, LargeRequest)
     answers: dict[PartitionKey, PartitionAnswer] = {}
     failed = 0
     allowed = produce
@@ -92,45 +147,83 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             failed |= len(answers)
         accepted, refused = (
             check(context, allowed, version)
-            if large is None and version >= OLDEST_OF_BATCHES
+            if not is_large and version >= OLDEST_OF_BATCHES
             else await check_many(context, allowed, version)
         )
     except BrokerError as error:
-        answers = await refuse_all(produce, error)
-        failed = 1
         _count_no_bytes(context)
-    else:
-        verdicts = None
-        commits = context.cluster.logs.commits
-        failures = commits.failures
-        if produce.transactional_id is not None:
-            verdicts = await check_transaction(context, produce.transactional_id, accepted, version)
-            await wait_for_coordinators(context, failures)
-        acks_are_valid = produce.acks in _ACKS
-        is_old, needs_all = version < OLDEST_OF_BATCHES, produce.acks == _ALL
-        turn_bytes, room = 0, RECORD_ERRORS_MAX
-        for key, (topic, index, records, _) in accepted.items():
-            if turn_bytes > _TURN_BYTES_MAX:
-                turn_bytes = 0
-                await checkpoint()
-            turn_bytes += _cost_bytes(records)
-            answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
-            if answer is None:
-                answer = _refused(topic, request, acks_are_valid) or await append(
-                    context, topic, index, records, guard, is_old=is_old, needs_all=needs_all
-                )
-            answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
-            answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
-            room -= len(answer.record_errors) if answer[0] else 0
-            failed |= answer[0]
-        has_to_wait = (needs_all and commits.lagging) or commits.held
-        if has_to_wait or commits.failures != failures or context.cluster.slow_topics:
-            failed |= await _wait(context, produce, accepted, answers, failures)
-        answers.update(refused)
-        failed |= len(refused)
-    if failed or large is not None or produce.acks == 0:
+        answers = await refuse_all(produce, error)
+        return await _answer(context, request, produce.acks, answers, has_failed=True)
+    verdicts = None
+    failures = context.cluster.logs.commits.failures
+    if produce.transactional_id is not None:
+        verdicts = await check_transaction(context, produce.transactional_id, accepted, version)
+        await wait_for_coordinators(context, failures)
+    acks_are_valid = produce.acks in _ACKS
+    is_old, needs_all = version < OLDEST_OF_BATCHES, produce.acks == _ALL
+    turn_bytes, room = 0, RECORD_ERRORS_MAX
+    for key, (topic, index, records, _) in accepted.items():
+        if turn_bytes > _TURN_BYTES_MAX:
+            turn_bytes = 0
+            await checkpoint()
+        turn_bytes += _cost_bytes(records)
+        answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
+        if answer is None:
+            answer = _refused(topic, request, acks_are_valid) or await append(
+                context, topic, index, records, guard, is_old=is_old, needs_all=needs_all
+            )
+        answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
+        answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
+        room -= len(answer.record_errors) if answer[0] else 0
+        failed |= answer[0]
+    if _has_to_wait(context, produce.acks, failures):
+        failed |= await _wait(context, produce, accepted, answers, failures)
+    answers.update(refused)
+    failed |= len(refused)
+    if failed or is_large or produce.acks == 0:
         return await _answer(context, request, produce.acks, answers, has_failed=bool(failed))
     return [encode_produce_response(answers, version)]
+
+
+def _has_to_wait(context: HandlerContext, acks: int, failures: int) -> bool:
+    """True if an answer has to wait, or may have become an error since the append.
+
+    Args:
+        context: of the connection.
+        acks: of the request.
+        failures: how many flushes had failed before the append.
+    """
+    cluster = context.cluster
+    commits = cluster.logs.commits
+    if commits.held or commits.failures != failures or cluster.slow_topics:
+        return True
+    return acks == _ALL and bool(commits.lagging)
+
+
+async def _finish(
+    context: HandlerContext,
+    request: Request,
+    produce: ProduceRequest,
+    accepted: dict[PartitionKey, Accepted],
+    answers: dict[PartitionKey, PartitionAnswer],
+    failures: int,
+) -> Parts | None:
+    """Wait for the one partition of a request that begin() has appended to, and return its answer.
+
+    Args:
+        context: of the connection.
+        request: the request.
+        produce: the same, decoded.
+        accepted: the partition.
+        answers: its answer, which may be an error.
+        failures: how many flushes had failed before the append.
+    """
+    for key, answer in answers.items():
+        answers[key] = answer.with_errors_up_to(RECORD_ERRORS_MAX)
+    if _has_to_wait(context, produce.acks, failures):
+        await _wait(context, produce, accepted, answers, failures)
+    failed = any(answer[0] for answer in answers.values())
+    return await _answer(context, request, produce.acks, answers, has_failed=failed)
 
 
 def _count_no_bytes(context: HandlerContext) -> None:

@@ -65,6 +65,47 @@ _LOG_START_UNKNOWN: Final = frozenset(
 _make: Final = tuple.__new__
 
 
+def append_at_once(
+    context: HandlerContext,
+    topic: Topic,
+    index: int,
+    records: memoryview,
+    guard: object | None = None,
+    *,
+    is_old: bool = False,
+    needs_all: bool = False,
+) -> PartitionAnswer | None:
+    """Validate and append one batch, unless that takes long.
+
+    Args:
+        context: of the connection.
+        topic: an existing topic.
+        index: see append(), as all other arguments.
+        records: see append().
+        guard: see append().
+        is_old: see append().
+        needs_all: see append().
+
+    Returns:
+        The answer for the partition, also for an error; None if a thread has to validate the batch.
+        Nothing is changed then.
+
+    Rule: V-23, V-43, V-72.
+    See: V-13, V-14 to V-59.
+    """
+    name, log = topic.name, None
+    try:
+        config = context.cluster.validation_config(topic)
+        log = _led_log(context, name, index, needs_all)
+        now_ms = context.clock.now_ms()
+        validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
+        if validated is None:
+            return None
+        return _append_validated(context, log, validated, guard, now_ms)
+    except Exception as error:
+        return _failed(context, name, index, log, error)
+
+
 async def append(
     context: HandlerContext,
     topic: Topic,
@@ -75,7 +116,7 @@ async def append(
     is_old: bool = False,
     needs_all: bool = False,
 ) -> PartitionAnswer | None:
-    """Validate and append one batch.
+    """Validate and append one batch, in a thread if that takes long.
 
     Args:
         context: of the connection.
@@ -97,50 +138,77 @@ async def append(
     See: V-13, V-14 to V-59.
     """
     cluster = context.cluster
-    name = topic.name
-    log = None
     if topic.topic_id not in cluster.topics_by_id:
         return None
+    answer = append_at_once(
+        context, topic, index, records, guard, is_old=is_old, needs_all=needs_all
+    )
+    if answer is not None:
+        return answer
+    name, log = topic.name, None
     try:
-        config = cluster.validation_config(topic)
-        log = _led_log(context, name, index, needs_all)
-        now_ms = context.clock.now_ms()
-        validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
-        if validated is None:
-            validated = await validate_in_thread(
-                records, config, now_ms, index, context.stop, is_old=is_old
-            )
-            # The topic may have been deleted while the thread ran. A new topic with the same name
-            # is another topic.
-            if topic.topic_id not in cluster.topics_by_id:
-                return None
-            log = _led_log(context, name, index, needs_all)
-        info = log.append(
-            validated,
-            now_ms=now_ms,
-            # The flag comes first, because a setting is slow to read and matters to few batches.
-            verification_enabled=validated.batch.is_transactional
-            and cluster.settings_of(context.node_id).transaction_partition_verification_enable,
-            verification_guard=guard,
+        config, now_ms = cluster.validation_config(topic), context.clock.now_ms()
+        validated = await validate_in_thread(
+            records, config, now_ms, index, context.stop, is_old=is_old
         )
-    except KafkaStorageError as failure:
-        if (name, index) not in cluster.logs.offline:  # going offline is logged elsewhere
-            _note_failing(name, index, log, failure)
-        return PartitionAnswer(failure.code)
-    except BrokerError as error:
-        return _answer_to(error, log or _log_or_none(context, name, index))
+        # The topic may have been deleted while the thread ran. A new topic with the same name is
+        # another topic.
+        if topic.topic_id not in cluster.topics_by_id:
+            return None
+        log = _led_log(context, name, index, needs_all)
+        return _append_validated(context, log, validated, guard, now_ms)
     except CloseConnection:
         raise
-    except Exception:
-        logger.exception("append failed topic=%s partition=%d", name, index)
-        return PartitionAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
+    except Exception as error:
+        return _failed(context, name, index, log, error)
+
+
+def _append_validated(
+    context: HandlerContext,
+    log: "Log",
+    validated: ValidatedRecords,
+    guard: object | None,
+    now_ms: int,
+) -> PartitionAnswer:
+    info = log.append(
+        validated,
+        now_ms=now_ms,
+        # The flag comes first, because a setting is slow to read and matters to few batches.
+        verification_enabled=validated.batch.is_transactional
+        and context.cluster.settings_of(context.node_id).transaction_partition_verification_enable,
+        verification_guard=guard,
+    )
     if log.is_failing:
         log.is_failing = False
-        logger.warning("partition is writable again topic=%s partition=%d", name, index)
+        logger.warning(
+            "partition is writable again topic=%s partition=%d", log.topic, log.partition
+        )
     base_offset, _, append_time_ms, log_start_offset, _ = info
     return _make(
         PartitionAnswer, (0, base_offset, append_time_ms, log_start_offset, (), None, None)
     )
+
+
+def _failed(
+    context: HandlerContext, name: str, index: int, log: "Log | None", error: Exception
+) -> PartitionAnswer:
+    """Return the answer to a failed append; log it if it is no fault of the client.
+
+    Args:
+        context: of the connection.
+        name: of the topic.
+        index: of the partition.
+        log: of the partition; None if it failed before the log was found.
+        error: what was raised.
+    """
+    if isinstance(error, KafkaStorageError):
+        if (name, index) not in context.cluster.logs.offline:  # going offline is logged elsewhere
+            _note_failing(name, index, log, error)
+        return PartitionAnswer(error.code)
+    if isinstance(error, BrokerError):
+        return _answer_to(error, log or _log_or_none(context, name, index))
+    logger.error("append failed topic=%s partition=%d", name, index, exc_info=error)
+    return PartitionAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _led_log(context: HandlerContext, name: str, index: int, needs_all: bool) -> "Log":

@@ -49,5 +49,6 @@ class Forwarding(TakesWhole):
     def among(self, apis: Mapping[int, Api]) -> dict[int, Api]:
         """Return a table of APIs in which those of the first process are forwarded."""
         return {
-            key: api if key in OWN_APIS else api._replace(handle=self) for key, api in apis.items()
+            key: api if key in OWN_APIS else api._replace(handle=self, begin=None)
+            for key, api in apis.items()
         }

@@ -34,7 +34,7 @@ class _Gone(Exception):
     """The client has closed."""
 
 
-class Client(Wire, Protocol):
+class Client(Protocol):
     """The way to the client.
 
     Attributes:
@@ -42,6 +42,10 @@ class Client(Wire, Protocol):
     """
 
     paused: anyio.Event | None
+
+    @property
+    def answers(self) -> Wire:
+        """What takes the bytes."""
 
 
 async def authenticate(
@@ -118,9 +122,9 @@ async def _take_frame(
     if client.paused is not None:
         await client.paused.wait()
     if isinstance(parts, WireAnswer):
-        await parts.leave(client)
+        await parts.leave(client.answers)
     elif data:
-        await client.send(data)
+        await client.answers.send(data)
     if refusal:
         raise CloseConnection(refusal)
 

@@ -75,7 +75,7 @@ async def reset_connection(call: Call) -> Done:
     name = call.path["id"]
     for connection in connections_of(call.bench.life, None):
         if name_of(connection) == name:
-            connection.reset()
+            connection.answers.reset()
             connection.drop()
             return Done()
     raise ControlError(_NOT_FOUND, f"there is no connection {name!r}")
