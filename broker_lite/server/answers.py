@@ -3,16 +3,13 @@
 import socket
 import struct
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from broker_lite.handler.context import Parts
 from broker_lite.protocol.framing import Request, framed
-from broker_lite.server.limits.unsent import UnsentAnswers
+from broker_lite.server.limits.unsent import Holder, UnsentAnswers
 from broker_lite.server.sendfile import Outgoing, send_now
 from broker_lite.server.stream import Stream
-
-if TYPE_CHECKING:
-    from broker_lite.server.client_connection import ClientConnection
 
 # Answers to Produce requests are kept back and sent together, up to so many bytes.
 _HELD_BYTES_MAX: Final = 1024
@@ -32,7 +29,7 @@ class Answers:
         sock: socket.socket,
         stream: Stream,
         unsent: UnsentAnswers,
-        owner: "ClientConnection",
+        owner: Holder,
     ) -> None:
         """Begin with nothing to send.
 
@@ -45,7 +42,7 @@ class Answers:
         self._sock = sock
         self._stream = stream
         self._unsent = unsent
-        self._owner = owner
+        self._owner: Holder | None = owner
         self.held = b""
 
     def put(self, request: Request, body: Parts, *, more: bool) -> Outgoing | None:
@@ -81,23 +78,27 @@ class Answers:
         if outgoing is not None:
             await self.send_rest(outgoing)
 
-    def send_held_at_end(self) -> None:
+    def end(self) -> None:
         """Send what was kept back as far as the client takes it: the connection ends."""
         if self.held:  # the request after it broke the protocol, or failed with acks=0
             with suppress(OSError):
                 send_now(self._sock, [self.held])
+        # The owner refers to this object. Without the reference back, both are freed at once.
+        self._owner = None
 
     async def send_rest(self, outgoing: Outgoing) -> None:
         """Send the rest of an answer as the client reads it.
 
         The request is over by then, so its buffer is freed, and the answer counts as unsent.
         """
+        owner = self._owner
+        assert owner is not None  # it is sending, so it has not ended
         self._stream.framing.rest()
-        self._unsent.hold(self._owner, outgoing.held_bytes)
+        self._unsent.hold(owner, outgoing.held_bytes)
         try:
             await self._stream.send_rest(outgoing)
         finally:
-            self._unsent.release(self._owner)
+            self._unsent.release(owner)
 
     async def send(self, data: bytes) -> None:
         """Send bytes as they are, for a fault; see handler.context.Wire.

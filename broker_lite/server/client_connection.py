@@ -204,7 +204,7 @@ class ClientConnection:
             except Exception as reason:
                 note_closing(self._context, reason)
             finally:
-                self._answers.send_held_at_end()
+                self._answers.end()
                 if self._slow is not None:
                     self._slow.close()
                 self._stream.close()
