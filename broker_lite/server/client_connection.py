@@ -30,6 +30,7 @@ from broker_lite.server.closings import note_closing
 from broker_lite.server.limits.unsent import UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
+from broker_lite.server.sendfile import Outgoing
 from broker_lite.server.slow_answers import SlowAnswers
 from broker_lite.server.stream import Received, Stream
 from broker_lite.server.upkeep.pauses import Pauses
@@ -290,9 +291,14 @@ class ClientConnection:
                 return request, begun
             outgoing = self._answers.put(request, begun, more=self._has_more())
             if outgoing is not None:
-                return request, partial(self._answers.send_rest, outgoing)
+                return request, partial(self._send_rest, outgoing)
             following = self._stream.framing.next_request()
         return None
+
+    async def _send_rest(self, outgoing: Outgoing) -> None:
+        """Send the rest of an answer; its request is over, so the client may close its side."""
+        self._stream.handling = False
+        await self._answers.send_rest(outgoing)
 
     def _has_more(self) -> bool:
         """True if the next answer follows soon enough to leave together with this one."""

@@ -1,6 +1,7 @@
 """Requests that a connection answers where they are received: P-04, P-05, P-07, P-10."""
 
 import logging
+import socket
 from functools import partial
 
 import anyio
@@ -127,6 +128,21 @@ async def test_a_slow_reader_gets_all_of_it(serve: Serve) -> None:
         assert await slow.answer() == (1, large)
         await slow.send(request_frame(ECHO, b"now"))
         assert await slow.answer() == (1, b"now")
+
+
+async def test_a_client_that_sends_no_more_gets_all_of_it(serve: Serve) -> None:
+    large = bytes(range(256)) * (8 << 12)
+
+    def begin(context: HandlerContext, request: Request) -> Parts | Rest:
+        return [large]
+
+    async with serve({ECHO: never}, begins={SILENT: begin}) as served:
+        client = await served.connect(receive_buffer_bytes=4096)
+        await client.send(request_frame(SILENT))
+        client.sock.shutdown(socket.SHUT_WR)
+        await anyio.sleep(0.05)
+        assert await client.answer() == (1, large)
+        assert await client.is_closed()
 
 
 async def test_a_close_with_what_was_answered_before(
