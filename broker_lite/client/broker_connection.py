@@ -7,7 +7,6 @@ versions once, when it opens; every request uses the highest version that both s
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 from collections import deque
@@ -16,7 +15,7 @@ from typing import Final, NamedTuple, NoReturn, Protocol, Self, TypeVar, cast
 
 from broker_lite import __version__
 from broker_lite.client.address import Address
-from broker_lite.client.connecting import connect, reason_of
+from broker_lite.client.connecting import connect, is_readable, reason_of
 from broker_lite.client.deadline import Deadline
 from broker_lite.client.errors import (
     BadAnswer,
@@ -33,6 +32,7 @@ API_VERSIONS: Final = 18
 API_VERSIONS_VERSION: Final = 3  # from Kafka 2.4 on; older ones answer with an error in version 0
 ANSWER_BYTES_MAX: Final = 256 << 20
 FIRST_ANSWER_BYTES_MAX: Final = 1 << 20
+IDLE_S: Final = 10  # brokers close idle connections, but not sooner (connections.max.idle.ms)
 _SESSION_SHARE: Final = 0.85  # of a session, after which the client logs in again, as Java's do
 _SESSION_S_MIN: Final = 1.0  # brokers refuse to log in again sooner (X-34)
 _GUESS: Final = "perhaps its listener has TLS or SASL: see security.protocol"
@@ -120,6 +120,7 @@ class Connection:
         self._security = security
         self._login_due: Deadline | None = None
         self._is_known = False
+        self._idle = Deadline(IDLE_S)
         deadline = Deadline(timeout_s)
         self._socket = connect(address, timeout_s)
         try:
@@ -154,7 +155,13 @@ class Connection:
 
     def has_arrived(self, wait_s: float) -> bool:
         """Wait for the response to the only request in flight; return whether it arrives."""
-        return self.closed or bool(select.select([self], (), (), wait_s)[0])
+        return self.closed or is_readable(self, wait_s)
+
+    def has_ended(self) -> bool:
+        """Tell whether it is closed; the broker may have done it because it was idle for long."""
+        if not self._idle.remaining_s and not self._sent and self.has_arrived(0):
+            self.close()  # no answer is to come, so it is the end
+        return self.closed
 
     def close(self) -> None:
         """Close it; a second call does nothing."""
@@ -299,29 +306,23 @@ class Connection:
         return self._receive_body(self._sent.popleft(), deadline)
 
     def _send(
-        self,
-        request: messages.MessageType,
-        value: messages.Message,
-        version: int,
-        *,
-        answered: bool,
+        self, kind: messages.MessageType, value: messages.Message, version: int, *, answered: bool
     ) -> None:
         try:
-            body = request.encode(value, version)
+            body = kind.encode(value, version)
         except EncodeError as error:
             raise NotSupported(f"{self.address}: {error}") from error
-        flexible = request.flexible_from is not None and version >= request.flexible_from
+        flexible = kind.flexible_from is not None and version >= kind.flexible_from
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         size = _HEAD_BYTES_AFTER_SIZE + len(self._client_id) + flexible + len(body)
-        head = _HEAD.pack(
-            size, request.api_key, version, self._correlation_id, len(self._client_id)
-        )
+        head = _HEAD.pack(size, kind.api_key, version, self._correlation_id, len(self._client_id))
         self._send_bytes(b"".join((head, self._client_id, bytes(flexible), body)))
         if answered:
-            response = messages.message(request.name.removesuffix("Request") + "Response")
+            response = messages.message(kind.name.removesuffix("Request") + "Response")
             self._sent.append(_Sent(self._correlation_id, response, version, flexible))
 
     def _send_bytes(self, data: bytes) -> None:
+        self._idle = Deadline(IDLE_S)
         try:
             self._socket.settimeout(self._timeout_s)
             self._socket.sendall(data)

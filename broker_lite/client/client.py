@@ -119,11 +119,11 @@ class Client:
         """
         address = self._first.address if node_id is None else self._address(node_id)
         if address == self._first.address and not purpose:
-            if self._first.closed:
+            if self._first.has_ended():
                 self._first = self.open(address)
             return self._first
         connection = self._connections.get((address, purpose))
-        if connection is None or connection.closed:
+        if connection is None or connection.has_ended():
             connection = self._connections[address, purpose] = self.open(address)
         return connection
 

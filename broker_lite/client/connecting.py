@@ -1,10 +1,18 @@
 """Connects to an address, and says in one line why that fails."""
 
+import select
 import socket
-from typing import cast
+from typing import Protocol, cast
 
 from broker_lite.client.address import Address
 from broker_lite.client.errors import NoAnswer, NoConnection, UnknownHost
+
+
+class HasDescriptor(Protocol):
+    """A socket, or what has one."""
+
+    def fileno(self) -> int:
+        """Return its descriptor."""
 
 
 def connect(address: Address, timeout_s: float) -> socket.socket:
@@ -27,6 +35,13 @@ def connect(address: Address, timeout_s: float) -> socket.socket:
         raise NoConnection(f"{address}: {reason_of(error)}") from error
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return found
+
+
+def is_readable(connection: HasDescriptor, wait_s: float) -> bool:
+    """Wait until there is something to read, or the end; return whether there is."""
+    poll = select.poll()  # select() takes no descriptor above 1023
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(wait_s * 1000))
 
 
 def reason_of(error: OSError) -> str:

@@ -9,7 +9,15 @@ from functools import partial
 
 import pytest
 
-from broker_lite.client import Address, BadAnswer, Connection, NoAnswer, NoConnection, NotSupported
+from broker_lite.client import (
+    Address,
+    BadAnswer,
+    Connection,
+    NoAnswer,
+    NoConnection,
+    NotSupported,
+    broker_connection,
+)
 from broker_lite.client.broker_connection import ANSWER_BYTES_MAX, FIRST_ANSWER_BYTES_MAX
 from broker_lite.client.errors import UnknownHost
 from broker_lite.wire import messages
@@ -55,6 +63,20 @@ def test_a_request_without_an_answer(bootstrap: str) -> None:
     with connect(bootstrap) as connection:
         connection.send(messages.ProduceRequest(acks=0, timeout_ms=1000), answered=False)
         assert connection.request(ask_for_nothing()).brokers
+
+
+def test_an_end_while_nothing_is_asked(bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_connection, "IDLE_S", 0)
+    with connect(bootstrap) as connection:
+        assert not connection.has_ended()
+        connection.send(ask_for_nothing())
+        assert connection.has_arrived(10)
+        assert not connection.has_ended()  # that is the answer
+        assert connection.receive(messages.MetadataResponse).brokers
+        connection.raw_socket.shutdown(socket.SHUT_RD)
+        assert connection.has_ended()
+        assert connection.closed
+        assert connection.has_ended()
 
 
 def test_the_highest_version_that_both_know(bootstrap: str) -> None:

@@ -15,6 +15,7 @@ from broker_lite.client import (
     NotSupported,
     Refused,
     UnknownHost,
+    broker_connection,
 )
 from broker_lite.client.client import RETRIED, TRANSACTION
 from broker_lite.errors import ClientError, ErrorCode, SettingsError
@@ -99,6 +100,20 @@ def test_what_was_closed_is_opened_again(bootstrap: str) -> None:
         client.connection().close()
         assert client.metadata(()).brokers
         assert client.nodes()
+
+
+def test_what_a_broker_closed_is_opened_again(
+    bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after connections.max.idle.ms without a request."""
+    monkeypatch.setattr(broker_connection, "IDLE_S", 0)
+    with Client(bootstrap) as client:
+        other = client.connection(1, "coordinator")
+        for connection in (client.connection(), other):
+            connection.raw_socket.shutdown(socket.SHUT_RD)
+        assert client.connection(1, "coordinator") is not other
+        assert other.closed
+        assert client.metadata(()).brokers
 
 
 def test_a_node_of_another_address(bootstrap: str) -> None:

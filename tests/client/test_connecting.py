@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from broker_lite.client.address import Address
-from broker_lite.client.connecting import connect, reason_of
+from broker_lite.client.connecting import connect, is_readable, reason_of
 from broker_lite.client.errors import NoConnection, UnknownHost
 from tests.support.reference_kafka import free_port
 
@@ -25,3 +25,14 @@ def test_nobody_there() -> None:
 
 def test_a_reason_without_a_number() -> None:
     assert reason_of(OSError("Odd")) == "odd"
+
+
+def test_what_can_be_read() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert not is_readable(ours, 0)
+        theirs.send(b"x")
+        assert is_readable(ours, 10)
+        assert ours.recv(1) == b"x"
+        theirs.close()
+        assert is_readable(ours, 10)  # the end

@@ -40,7 +40,7 @@ from broker_lite.commands.shared.record_choice import (
     chosen_records,
 )
 from broker_lite.commands.shared.stop_signals import StopSignals
-from broker_lite.errors import ClientError, SettingsError
+from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
 from broker_lite.pipeline.files.counted_files import CountedFileIO
 from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog
 from broker_lite.pipeline.files.positions import earliest
@@ -176,7 +176,7 @@ class _Replay:
                 bar.tell(total - begun - left, f"{written:,} written, {left:,} offsets left")
 
             writer = Writer(self._client, producers, pace, self._positions, on_progress=on_progress)
-            sources = {key: _batches(finder) for key, finder in self._finders.items()}
+            sources = {key: _batches(key, finder) for key, finder in self._finders.items()}
             writer.write(merged(sources), signals)
             writer.finish({} if writer.stopped_by is not None else ends)
         late = "" if pace.is_unlimited else f", at most {writer.late_s * 1000:.0f} ms late"
@@ -192,9 +192,11 @@ class _Replay:
         for topic, partition in self._logs:
             name = self.names[topic]
             counts[name] = max(counts.get(name, 0), partition + 1)
-        for name in prepare_topics(self._client, counts):
+        created = prepare_topics(self._client, counts)
+        for name in created:
             _tell(f"created topic {name} with {counts[name]} partitions, {CREATED_WITH}")
-        for name in stamped_topics(self._client, counts):
+        # Another broker of the cluster may not know the new ones yet, and these have CreateTime.
+        for name in stamped_topics(self._client, counts.keys() - set(created)):
             _tell(f"topic {name} has LogAppendTime: its records get the time of their arrival")
         return {name: self._producer(name) for name in counts}
 
@@ -246,9 +248,20 @@ def _in_one_split(options: ReadOptions) -> ReadOptions:
     )
 
 
-def _batches(finder: RecordFinder) -> Iterator[Sequence[Record]]:
-    for found in finder.find():
-        yield found.records
+def _batches(key: TopicPartition, finder: RecordFinder) -> Iterator[Sequence[Record]]:
+    """Yield the records of a partition.
+
+    Raises:
+        KafkaStorageError: retention deleted some of them before they were read.
+    """
+    try:
+        for found in finder.find():
+            yield found.records
+    except FileNotFoundError as error:
+        raise KafkaStorageError(
+            f"{key[0]}-{key[1]}: {error.filename} was deleted before its records were written, from"
+            f" offset {finder.passed_offset} on; --option failOnDataLoss=false leaves them out"
+        ) from error
 
 
 def _longest_gap_ms(text: str | None) -> int | None:

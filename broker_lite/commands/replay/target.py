@@ -108,7 +108,8 @@ def stamped_topics(client: Client, topics: Iterable[str]) -> list[str]:
     Raises:
         ClientError: the broker refused.
     """
-    found = describe_configs(client, [(TOPIC, name) for name in topics])
+    resources = [(TOPIC, name) for name in topics]
+    found = describe_configs(client, resources) if resources else {}
     return sorted(
         name
         for (_, name), entries in found.items()

@@ -15,9 +15,16 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from broker_lite.client import Client
 from broker_lite.client.partition_offsets import LATEST, list_offsets
 from broker_lite.client.topic_partitions import find_topics
+from broker_lite.commands.replay import command as module
 from broker_lite.commands.replay.target import prepare_topics
+from broker_lite.errors import KafkaStorageError
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.matching.conditions import Conditions
+from broker_lite.pipeline.matching.found_records import RecordFinder
+from broker_lite.pipeline.read.corruption import raise_corruption
+from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.record.codecs.compression import Codec
-from tests.pipeline.support import T0, NewRecord, Partition, damage, numbered
+from tests.pipeline.support import T0, NewRecord, Partition, damage, numbered, whole_split
 from tests.support.command_line import TIMEOUT_S, CommandLine, environment, process_of
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -316,6 +323,33 @@ def test_damage_ends_it_unless_it_is_skipped(
     assert code == 1
     assert "broker-lite: corrupt log: " in err
     assert "20 records written" in replay(str(tmp_path), "--option", "onCorrupt=skip").err
+
+
+def finder_of_a_log_whose_end_was_deleted(root: Path, *, fails: bool) -> RecordFinder:
+    """Two segments of ten records were there when the replay was planned; one is left."""
+    with Partition(root) as partition:
+        partition.append(numbered(10))
+        partition.roll()
+        partition.append(numbered(10))
+    split = whole_split(root)
+    Path(split.ranges[1].segment.log_path).unlink()
+    options = ReadOptions.parse({"path": str(root), "failOnDataLoss": str(fails).lower()})
+    return RecordFinder(LocalFileIO(), split, options, Conditions(), raise_corruption)
+
+
+def test_what_retention_deletes_meanwhile_ends_it(tmp_path: Path) -> None:
+    batches = module._batches(("t", 0), finder_of_a_log_whose_end_was_deleted(tmp_path, fails=True))
+    assert len(next(batches)) == 10
+    told = (
+        r"^t-0: .*10\.log was deleted before its records were written, from offset 10 on; --option"
+    )
+    with pytest.raises(KafkaStorageError, match=told):
+        next(batches)
+
+
+def test_what_retention_deletes_meanwhile_can_be_left_out(tmp_path: Path) -> None:
+    finder = finder_of_a_log_whose_end_was_deleted(tmp_path, fails=False)
+    assert [len(records) for records in module._batches(("t", 0), finder)] == [10]
 
 
 def test_too_few_partitions(

@@ -63,3 +63,4 @@ def test_topics_with_times_of_the_broker(bootstrap: str, topic: str, command: Co
     with Client(bootstrap) as client:
         prepare_topics(client, {f"{topic}-2": 1})
         assert stamped_topics(client, [topic, f"{topic}-2"]) == [topic]
+        assert stamped_topics(client, []) == []

@@ -90,11 +90,13 @@ def export(
         batches_target: target of another table of batch headers, None for no such table.
 
     Raises:
-        ExportError: the table exists.
+        ExportError: one of the tables exists; nothing was written.
     """
-    if mode in ("ignore", "errorifexists") and is_there(spark, target):
-        if mode == "errorifexists":
-            raise ExportError(f"{target} already exists: modes append and overwrite write to it")
+    if mode == "errorifexists":
+        for place in (target, batches_target):
+            if place is not None and is_there(spark, place):
+                raise ExportError(f"{place} already exists: modes append and overwrite write to it")
+    if mode == "ignore" and is_there(spark, target):
         return Exported(None, (f"{target} already exists: it stays as it is",))
     given = {name.lower(): value for name, value in options.items()}
     batches = _batches_of(spark, path, given).persist(StorageLevel.MEMORY_AND_DISK)

@@ -67,6 +67,14 @@ def test_the_batches_are_a_table_of_their_own(spark: SparkSession, tmp_path: Pat
     assertDataFrameEqual(kept, view.select("baseOffset", "codec"))
 
 
+def test_neither_table_may_be_there(spark: SparkSession, tmp_path: Path) -> None:
+    log, target = write_log(tmp_path / "log"), tmp_path / "table"
+    (tmp_path / "batches").mkdir()
+    with pytest.raises(ExportError, match="batches already exists"):
+        export(spark, log, str(target), batches_target=str(tmp_path / "batches"))
+    assert not target.exists()
+
+
 def states(spark: SparkSession, target: str) -> dict[str | None, int]:
     """How many records of the topic with transactions are in each state."""
     rows = read_kept(spark, target).where("topic = 'orders'").groupBy("transaction").count()
