@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from broker_lite.log.producers.entry import follows_in_sequence
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.files.sound_search import BATCH_BYTES_MAX
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import Corruption
@@ -107,6 +108,12 @@ class Audit(NamedTuple):
     end_position: int
     findings: tuple[Finding, ...]
     producers: tuple[ProducerSpan, ...]
+
+
+def run_audit(task: AuditTask) -> Audit:
+    """Check every batch of a task, where it runs; see audit()."""
+    io, _ = open_file_io(task.split.uri)
+    return audit(io, task)
 
 
 def audit(io: FileIO, task: AuditTask) -> Audit:

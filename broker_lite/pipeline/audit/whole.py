@@ -28,11 +28,16 @@ from broker_lite.pipeline.audit.task import (
 )
 from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.indexes import offset_entries_near
-from broker_lite.pipeline.files.layout import PartitionLog, find_foreign, read_checkpoint
+from broker_lite.pipeline.files.layout import (
+    EVERY_OFFSET,
+    PartitionLog,
+    find_foreign,
+    read_checkpoint,
+)
 from broker_lite.pipeline.files.positions import batch_starts
 from broker_lite.pipeline.read.index_checks import LEADS_BEHIND
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-from broker_lite.pipeline.read.split import SegmentRange, Split
+from broker_lite.pipeline.read.split import SegmentRange, Split, gathered
 
 Logs = Mapping[TopicPartition, PartitionLog]
 
@@ -55,6 +60,25 @@ def cleaned_ends(io: FileIO, directory: str) -> dict[TopicPartition, int]:
     See: S-70, S-80 (LogCleanerManager).
     """
     return read_checkpoint(io, join(directory, CLEANER_FILE))
+
+
+def cleaned_of(io: FileIO, root: str, logs: Logs, is_compacted: bool) -> dict[TopicPartition, int]:
+    """Return, by partition, the offset below which offsets may be missing.
+
+    A damaged checkpoint counts as empty; small_files() reports it.
+
+    Args:
+        io: opens the root.
+        root: a log directory, or the directory of a partition.
+        logs: the partitions that are checked.
+        is_compacted: offsets may be missing anywhere.
+    """
+    if is_compacted:
+        return dict.fromkeys(logs, EVERY_OFFSET)
+    try:
+        return cleaned_ends(io, log_directory(root, logs))
+    except ValueError:
+        return {}
 
 
 def audit_tasks(
@@ -81,7 +105,7 @@ def audit_tasks(
     """
     tasks = []
     for key, log in logs.items():
-        for ranges in _gathered(_ranges(io, log, max_split_bytes), max_split_bytes):
+        for ranges in gathered(_ranges(io, log, max_split_bytes), max_split_bytes):
             split = Split(uri, log.topic, log.partition, tuple(ranges), 0, _NEVER)
             tasks.append(AuditTask(split, cleaned.get(key, 0), is_deep))
     return tasks
@@ -97,20 +121,6 @@ def _ranges(io: FileIO, log: PartitionLog, max_split_bytes: int) -> Iterator[Seg
             yield SegmentRange(segment, 0, 0)
         for start, stop in pairwise(sorted({0, *starts, end})):
             yield SegmentRange(segment, start, stop)
-
-
-def _gathered(ranges: Iterable[SegmentRange], max_split_bytes: int) -> Iterator[list[SegmentRange]]:
-    """Put small files together, so that a task is worth its overhead."""
-    gathered: list[SegmentRange] = []
-    size_bytes = 0
-    for part in ranges:
-        if gathered and size_bytes + part.size_bytes > max_split_bytes:
-            yield gathered
-            gathered, size_bytes = [], 0
-        gathered.append(part)
-        size_bytes += part.size_bytes
-    if gathered:
-        yield gathered
 
 
 def audited_in_order(audits: Iterable[Audit]) -> dict[TopicPartition, list[Audit]]:

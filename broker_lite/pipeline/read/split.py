@@ -1,6 +1,7 @@
 """The input of one task: offsets of a partition, and the byte ranges that have them."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, TypeVar
 
 from broker_lite.pipeline.files.layout import EVERY_OFFSET, Segment
 
@@ -59,3 +60,32 @@ class Split(NamedTuple):
     def offset_count(self) -> int:
         """Number of offsets; after compaction some of them have no record."""
         return self.end_offset - self.first_offset
+
+
+class Sized(Protocol):
+    """Has a size in bytes."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Its size."""
+
+
+Part = TypeVar("Part", bound=Sized)
+
+
+def gathered(parts: Iterable[Part], size_bytes_max: int) -> list[list[Part]]:
+    """Put neighbours together, so that a task is worth its overhead.
+
+    Args:
+        parts: in an order that is kept.
+        size_bytes_max: of several parts together; a larger one stays alone.
+    """
+    groups: list[list[Part]] = []
+    size_bytes = 0
+    for part in parts:
+        if not groups or size_bytes + part.size_bytes > size_bytes_max:
+            groups.append([])
+            size_bytes = 0
+        groups[-1].append(part)
+        size_bytes += part.size_bytes
+    return groups

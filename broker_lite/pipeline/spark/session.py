@@ -40,6 +40,7 @@ _EVERYWHERE: Final = MappingProxyType(
         "spark.ui.enabled": "false",
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "true",
+        "spark.executorEnv.SPARK_HIDE_TRACEBACK": "1",  # the same for what is no SQL
         "spark.python.unix.domain.socket.enabled": "true",
         # For each row that goes to Python, Spark sums up the sizes of the batch so far. With an
         # array column, such as headers, this takes time in proportion to the rows of the batch.

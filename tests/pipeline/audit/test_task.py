@@ -18,6 +18,7 @@ from broker_lite.pipeline.audit.task import (
     AuditTask,
     SequencedBatch,
     audit,
+    run_audit,
     sequence_fault,
 )
 from broker_lite.pipeline.files.file_io import LocalFileIO
@@ -252,7 +253,7 @@ def test_the_walk_leaves_no_finding_out(
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_bytes(data)
     task_ = AuditTask(whole_split(root), cleaned_end, False)
-    found = audit(LocalFileIO(), task_)
+    found = run_audit(task_)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(task, "read_batches", without_walk)
         one_by_one = audit(LocalFileIO(), task_)

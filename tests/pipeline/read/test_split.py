@@ -3,7 +3,7 @@
 import pickle
 
 from broker_lite.pipeline.files.layout import Segment
-from broker_lite.pipeline.read.split import SegmentRange, Split
+from broker_lite.pipeline.read.split import SegmentRange, Split, gathered
 
 SEGMENT = Segment("topic", 0, 0, "/log/topic-0", 900, frozenset({".index"}))
 SPLIT = Split(
@@ -18,3 +18,11 @@ def test_sizes() -> None:
 
 def test_it_travels_to_its_task() -> None:
     assert pickle.loads(pickle.dumps(SPLIT)) == SPLIT
+
+
+def test_neighbours_are_put_together() -> None:
+    sizes = (1, 2, 3, 10, 0, 4)
+    parts = [SegmentRange(SEGMENT, 0, size) for size in sizes]
+    groups = gathered(parts, 6)
+    assert [[part.size_bytes for part in group] for group in groups] == [[1, 2, 3], [10], [0, 4]]
+    assert gathered([], 6) == []

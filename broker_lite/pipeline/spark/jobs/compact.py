@@ -9,6 +9,7 @@ entries of aborted transactions, whose records are gone.
 """
 
 import json
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
@@ -18,16 +19,16 @@ from pyspark.sql import functions as F
 
 from broker_lite.pipeline.compact.plan import CompactionGroup, plan_compaction
 from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, BUCKET_SHIFT
+from broker_lite.pipeline.compact.swap import swap_all
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.files.log_root import locked, refuse_unusable
+from broker_lite.pipeline.files.log_root import locked, refuse_unusable, sweep
 from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs
-from broker_lite.pipeline.spark.jobs.compaction_sink import (
+from broker_lite.pipeline.spark.jobs.compaction_task import (
     EMPTIED_MARKERS,
-    FORMAT,
     SURVIVORS,
-    CompactionSink,
+    CompactionTask,
 )
 
 DELETE_RETENTION_MS: Final = 86_400_000
@@ -80,9 +81,11 @@ def compact(
         groups = plan_compaction(io, find_logs(io, root, options))
         if groups:
             rows = _survivors_by_group(spark, root, groups)
-            spark.dataSource.register(CompactionSink)
-            writer = rows.write.format(FORMAT).mode("append").option("nowMs", now_ms)
-            writer.option("deleteRetentionMs", delete_retention_ms).save(root)
+            task = CompactionTask(root, f"{uuid.uuid4().hex}-", now_ms, delete_retention_ms)
+            try:
+                swap_all(root, sorted(rows.rdd.map(task.rewrite).collect()))
+            finally:
+                sweep(io, root, task.job)  # the files of attempts that Spark did not take
     return groups
 
 
@@ -108,7 +111,7 @@ def emptied_markers(batches: DataFrame) -> DataFrame:
 
 
 def _survivors_by_group(spark: SparkSession, root: str, groups: list[CompactionGroup]) -> DataFrame:
-    """Make the input of the sink: one row per group."""
+    """Select the groups with what is left of them, for CompactionTask."""
     ends: dict[str, dict[int, int]] = defaultdict(dict)
     for group in groups:
         ends[group.topic][group.partition] = group.round_end

@@ -11,18 +11,22 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from broker_lite.pipeline.audit.task import Audit, Finding
+from broker_lite.pipeline.audit.task import Audit, Finding, run_audit
 from broker_lite.pipeline.audit.verification import Verification
 from broker_lite.pipeline.audit.whole import (
+    Logs,
+    audit_tasks,
     audited_in_order,
     between_tasks,
+    cleaned_of,
     is_torn_tail,
     small_files,
 )
+from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs
-from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, read_audits
+from broker_lite.pipeline.spark.tasks import on_workers
 
 MAX_SPLIT_BYTES: Final = "1g"
 """Starting a task costs 60 ms of CPU, in which 400 MB can be checked."""
@@ -55,12 +59,19 @@ def verify(
         OSError: the directory cannot be read.
     """
     split_bytes = DEEP_SPLIT_BYTES if is_deep else MAX_SPLIT_BYTES
-    options = {"maxSplitBytes": split_bytes, **options}
+    parsed = ReadOptions.parse({"maxSplitBytes": split_bytes, **options, "path": path})
     io, root = open_file_io(path)
-    logs = find_logs(io, root, ReadOptions.parse({**options, "path": path}))
+    logs = find_logs(io, root, parsed)
     cleaned = cleaned_of(io, root, logs, is_compacted)
-    rows = read_audits(spark, path, options, is_deep=is_deep, is_compacted=is_compacted).collect()
-    audits = audited_in_order(map(audit_of, rows))
+    tasks = audit_tasks(
+        io,
+        root if isinstance(io, LocalFileIO) else path,
+        logs,
+        cleaned,
+        max_split_bytes=parsed.split_bytes(_size_bytes(logs)),
+        is_deep=is_deep,
+    )
+    audits = audited_in_order(on_workers(spark, run_audit, tasks).collect())
     found: list[Finding] = []
     for key, neighbours in audits.items():
         found += _batch_findings(neighbours, cleaned.get(key, 0), is_live)
@@ -76,3 +87,7 @@ def _batch_findings(audits: list[Audit], cleaned_end: int, is_live: bool) -> Ite
             if not (is_live and is_torn_tail(finding, audits)):
                 yield finding
     yield from between_tasks(audits, cleaned_end)
+
+
+def _size_bytes(logs: Logs) -> int:
+    return sum(segment.size_bytes for log in logs.values() for segment in log.segments)

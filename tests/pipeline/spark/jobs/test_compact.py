@@ -1,6 +1,6 @@
 """A compacted log has the survivors that a broker's cleaner would leave.
 
-Also tests: broker_lite.pipeline.spark.jobs.compaction_sink.
+Also tests: broker_lite.pipeline.spark.jobs.compaction_task.
 """
 
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""Verify tells of everything that is wrong, with file, position and rule, and of nothing else.
-
-Also tests: broker_lite.pipeline.spark.jobs.audit_source.
-"""
+"""Verify tells of everything that is wrong, with file, position and rule, and of nothing else."""
 
 import json
 from pathlib import Path
