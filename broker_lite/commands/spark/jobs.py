@@ -49,6 +49,9 @@ JOBS: Final[Mapping[str, Subcommand]] = {
 _WITHOUT_SPARK: Final = frozenset({"replay"})
 """Jobs that people look for here, although one process does them better."""
 
+_BY_PYTHON: Final = frozenset({"verify", "report", "search"})
+"""Jobs whose work is done by Python, so that Java had better start quickly."""
+
 _ANSWERS: Final = ("verify", "diff", "search")
 """Jobs whose exit code 1 is an answer; so 2 says that there is none, whatever the reason."""
 
@@ -105,7 +108,9 @@ def run(options: argparse.Namespace) -> int:
     with (
         told_in_one_line(failure),
         masked(umask),
-        running(name, options.master, conf, is_quiet=True) as spark,
+        running(
+            name, options.master, conf, is_quiet=True, quick_start=options.job in _BY_PYTHON
+        ) as spark,
     ):
         code: int = module.run(spark, options)
         return code

@@ -193,7 +193,8 @@ class _RangeReader:
             position = self.position
             if self._is_next(batch):
                 self.position += self.needed_bytes
-                self.next_offset, self.unchecked = batch.next_offset, -1
+                self.next_offset = batch.next_offset
+                self.unchecked = -1 if self.check_crc else position
                 self.due.came_to(self.next_offset)
                 yield LogBatch(self.segment, position, batch)
             else:
@@ -216,8 +217,7 @@ class _RangeReader:
             and not (self.beyond or self.has_old)
             and batch.base_offset < batch.next_offset > self.first_offset
             and (self.limit is None or batch.next_offset <= self.limit)
-            and self.check_crc
-            and batch.crc_is_valid()
+            and (not self.check_crc or batch.crc_is_valid())
         )
 
     def _take(self, batch: RecordBatch | LegacyMessage) -> Iterator[LogBatch]:

@@ -1,7 +1,7 @@
 """The content of a report about a log."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -72,6 +72,20 @@ class RatePoint(NamedTuple):
     at_ms: int
     records: int
     size_bytes: int
+
+
+class Outside(NamedTuple):
+    """Records of a topic whose times lie on one side of its axis of time.
+
+    Attributes:
+        share: of the records of the topic that have a time.
+        first_ms, last_ms: the first and the last of their buckets.
+    """
+
+    records: int
+    share: float
+    first_ms: int
+    last_ms: int
 
 
 class TimePoint(NamedTuple):
@@ -149,6 +163,7 @@ class LogReport:
 
     Attributes:
         bucket_ms: width of the time buckets in `rates`, by topic; only the largest topics.
+        outside: what the axis of time of a topic leaves out, in `rates` and `times`, too.
         delays: only topics with LogAppendTime.
         groups: only where the log has __consumer_offsets.
         sampled_share: share of each partition's offsets, its newest, whose records were read.
@@ -170,6 +185,7 @@ class LogReport:
     key_sizes: tuple[SizeCount, ...]
     value_sizes: tuple[SizeCount, ...]
     keys: tuple[KeyCounts, ...]
+    outside: Mapping[str, tuple[Outside, ...]] = field(default_factory=dict)
     delays: tuple[DelayFacts, ...] = ()
     groups: tuple[GroupFacts, ...] = ()
     sampled_share: float = 1.0

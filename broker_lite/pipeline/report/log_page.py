@@ -40,7 +40,7 @@ from broker_lite.pipeline.report.text import (
     size_text,
     time_text,
 )
-from broker_lite.pipeline.report.topic_charts import topic_charts
+from broker_lite.pipeline.report.topic_charts import outside_text, topic_charts
 
 BARS_MAX: Final = 20
 TABLE_ROWS_MAX: Final = 200
@@ -168,7 +168,10 @@ def _time(report: LogReport) -> Html:
         "By the timestamps of the batches. Each topic has its own axis of time. A point stands for "
         "the seconds, minutes or days up to the next one."
     )
-    drawn = [charts_of(cut(topic, 80), topic_charts(report, topic)) for topic in report.bucket_ms]
+    drawn = [
+        charts_of(cut(topic, 80), topic_charts(report, topic), outside_text(report, topic))
+        for topic in report.bucket_ms
+    ]
     return section("Rates and timestamps", _limited(text, [*topics], len(report.bucket_ms)), *drawn)
 
 

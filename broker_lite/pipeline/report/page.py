@@ -34,6 +34,7 @@ code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospa
 .charts text { font-family: inherit !important; fill: var(--ink) !important; }
 .three figure { flex-basis: 340px; max-width: 410px; }
 .three svg { min-width: 330px; }
+.note { border-left: 3px solid var(--bad); padding-left: 10px; color: var(--ink); }
 h3 { font-size: 15px; margin: 20px 0 0; overflow-wrap: anywhere; }
 .table { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; width: 100%; font-size: 13px;
@@ -102,10 +103,11 @@ def charts(*svgs: Html) -> Html:
     return Html(f'<div class="charts">{figures}</div>')
 
 
-def charts_of(title: str, svgs: Iterable[Html]) -> Html:
-    """Lay out up to three small charts side by side below a title."""
+def charts_of(title: str, svgs: Iterable[Html], note: str = "") -> Html:
+    """Lay out up to three small charts side by side below a title, and a note if there is one."""
     figures = "".join(f"<figure>{svg}</figure>" for svg in svgs)
-    return Html(f'<h3>{escape(title)}</h3><div class="charts three">{figures}</div>')
+    noted = f'<p class="note">{escape(note)}</p>' if note else ""
+    return Html(f'<h3>{escape(title)}</h3>{noted}<div class="charts three">{figures}</div>')
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Html:

@@ -12,6 +12,8 @@ from broker_lite.pipeline.report.text import (
     duration_text,
     rate_text,
     rate_unit,
+    share_text,
+    time_text,
 )
 
 
@@ -37,6 +39,23 @@ def topic_charts(report: LogReport, topic: str) -> Iterator[Html]:
         yield over_time(title, {"": _filled(values, bucket_ms)}, text, scope=topic)
     if times:
         yield times_over("Timestamps along the log", "offset", times, count_text, scope=topic)
+
+
+def outside_text(report: LogReport, topic: str) -> str:
+    """Tell which records the axis of time of a topic leaves out; nothing if it has all."""
+    outside = report.outside.get(topic, ())
+    if not outside:
+        return ""
+    begin_ms = min(one.at_ms for one in report.rates if one.topic == topic)
+    parts = []
+    for one in outside:
+        side = "before it" if one.last_ms < begin_ms else "behind it"
+        first, last = time_text(one.first_ms), time_text(one.last_ms)
+        times = f"at {first}" if first == last else f"from {first} to {last}"
+        lie = "record lies" if one.records == 1 else "records lie"
+        share = share_text(one.share)
+        parts.append(f"{count_text(one.records)} {lie} {side} ({share}), {times} UTC")
+    return f"Not all times are on the axis: {'; '.join(parts)}."
 
 
 def _filled(points: Sequence[tuple[float, float]], step: int) -> list[tuple[float, float]]:

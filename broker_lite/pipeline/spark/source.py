@@ -32,7 +32,7 @@ from broker_lite.pipeline.spark.pushdown import pruning_of
 from broker_lite.pipeline.spark.stream import SegmentsStreamReader
 from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.spark.writer import SegmentsWriter
-from broker_lite.pipeline.stream.planned import plan_settled, read_planned
+from broker_lite.pipeline.stream.planned import plan_query, plan_settled, read_planned
 from broker_lite.pipeline.views.decoded_columns import with_schemas
 from broker_lite.pipeline.views.table import view_schema
 
@@ -105,8 +105,7 @@ class SegmentsReader(DataSourceReader):
             PlanError: the log cannot be read as the options say.
             OSError: the log directory cannot be read.
         """
-        io, root = open_file_io(self.options.path)
-        return [InputPartition(split) for split in plan_settled(io, root, self.options)]
+        return [InputPartition(split) for split in plan_query(self.options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[explicit-override]
         """Yield the rows of a split."""

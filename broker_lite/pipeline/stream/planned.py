@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.files.pinned_files import PinnedFiles
 from broker_lite.pipeline.read.offset_limits import Bound, TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions, View
@@ -27,6 +28,12 @@ from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD, Stretch, read_str
 from broker_lite.pipeline.views.table import read_view
 
 _EVERYWHERE: Final = Pruning()
+
+
+def plan_query(options: ReadOptions) -> list[Split]:
+    """Plan the splits of a batch query; see plan_settled()."""
+    io, root = open_file_io(options.path)
+    return plan_settled(io, root, options)
 
 
 def plan_settled(

@@ -12,6 +12,7 @@ from broker_lite.pipeline.report.data import (
     GroupFacts,
     KeyCounts,
     LogReport,
+    Outside,
     PartitionFacts,
     ProducerFacts,
     RatePoint,
@@ -158,3 +159,12 @@ def test_unknown_gaps_are_no_number() -> None:
 def test_damage_is_told() -> None:
     assert "damaged places" not in log_page(FULL)
     assert "3</" in log_page(replace(FULL, damaged_places=3)).partition("damaged places")[0][-80:]
+
+
+def test_an_axis_that_does_not_have_all_times_says_so() -> None:
+    outside = {"orders": (Outside(15, 0.1, 0, 0),)}
+    text = log_page(replace(FULL, outside=outside))
+    assert (
+        '<p class="note">Not all times are on the axis: 15 records lie before it (10.0 %)' in text
+    )
+    assert '<p class="note">' not in log_page(FULL)

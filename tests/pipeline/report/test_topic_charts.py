@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from broker_lite.pipeline.report import topic_charts as module
-from broker_lite.pipeline.report.data import PartitionFacts, RatePoint, TimePoint
-from broker_lite.pipeline.report.topic_charts import topic_charts
+from broker_lite.pipeline.report.data import Outside, PartitionFacts, RatePoint, TimePoint
+from broker_lite.pipeline.report.topic_charts import outside_text, topic_charts
 from tests.pipeline.report.test_log_page import EMPTY
 from tests.pipeline.support import T0
 
@@ -31,3 +31,15 @@ def test_a_topic_with_damaged_ends_only_has_no_times() -> None:
 def test_a_pause_is_drawn_as_nothing() -> None:
     line = module._filled([(0, 5.0), (1000, 6.0), (9000, 7.0)], 1000)
     assert line == [(0, 5.0), (1000, 6.0), (2000, 0.0), (8000, 0.0), (9000, 7.0)]
+
+
+def test_what_lies_beside_the_axis_is_told() -> None:
+    assert outside_text(REPORT, "t") == ""
+    before, behind = Outside(1500, 0.05, 0, 1000), Outside(1, 0.00001, 2 * T0, 2 * T0)
+    told = outside_text(replace(REPORT, outside={"t": (before, behind)}), "t")
+    assert told == (
+        "Not all times are on the axis:"
+        " 1\N{NARROW NO-BREAK SPACE}500 records lie before it (5.0 %),"
+        " from 1970-01-01 00:00:00 to 1970-01-01 00:00:01 UTC;"
+        " 1 record lies behind it (< 0.1 %), at 2077-09-27 20:26:40 UTC."
+    )

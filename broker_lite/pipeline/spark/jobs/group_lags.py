@@ -4,11 +4,13 @@ The log has to be a broker's: what groups commit is in the topic __consumer_offs
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from broker_lite.coordinator.offset_records import (
     OFFSET_COMMIT,
@@ -17,16 +19,23 @@ from broker_lite.coordinator.offset_records import (
 )
 from broker_lite.pipeline.files.layout import find_partitions
 from broker_lite.pipeline.files.open_file_io import open_file_io
+from broker_lite.pipeline.measure.sums import Sums
+from broker_lite.pipeline.read.options import SPLIT_BYTES, ReadOptions
+from broker_lite.pipeline.read.split import Split, gathered
 from broker_lite.pipeline.report.data import GroupFacts, PartitionFacts
+from broker_lite.pipeline.spark.tasks import on_workers
+from broker_lite.pipeline.stream.planned import plan_query, read_planned
+from broker_lite.pipeline.views.table import view_schema
 from broker_lite.wire.primitives import DecodeError
 
 _TOPIC: Final = "__consumer_offsets"
 _OPTIONS: Final = {
     "subscribe": _TOPIC,
-    "columns": "key,value,offset,partition",
+    "columns": "partition,offset,key,value",
     "isolationLevel": "read_committed",
     "onCorrupt": "skip",
 }
+_LAST: Final = Sums(("partition", "key"), {"offset": "max"})
 _Committed = tuple[str, str, int, int, int]
 """Group, topic, partition, offset, and the time of the commit in ms."""
 
@@ -70,15 +79,37 @@ def _facts(group: str, lags: dict[str, int], commit_ms: int) -> GroupFacts:
 
 def _committed(spark: SparkSession, path: str) -> Iterator[_Committed]:
     """Yield what is committed now: the last record of each key that is not removed."""
-    records = spark.read.format("kafka_segments").options(**_OPTIONS).load(path)
-    last = records.groupBy("partition", "key").agg(F.max_by("value", "offset").alias("value"))
-    for row in last.where("key IS NOT NULL AND value IS NOT NULL").toLocalIterator():
-        key, value = bytes(row.key), bytes(row.value)
-        if int.from_bytes(key[:2]) > OFFSET_COMMIT:
-            continue  # about the group itself
+    options = ReadOptions.parse({**_OPTIONS, "path": path})
+    tasks = gathered(plan_query(options), SPLIT_BYTES)
+    last: dict[tuple[int, bytes], bytes | None] = {}
+    for records in on_workers(spark, partial(last_records, options), tasks).collect():
+        for partition, _, key, value in zip(
+            *(map(pa.ChunkedArray.to_pylist, records)), strict=True
+        ):
+            last[partition, key] = value
+    for (_, key), value in last.items():
+        if value is None or int.from_bytes(key[:2]) > OFFSET_COMMIT:
+            continue  # removed, or about the group itself
         try:
             group, topic, partition = decode_offset_key(key)
             committed = decode_offset_value(value)
         except DecodeError:
             continue  # no coordinator takes it, either
         yield group, topic, partition, committed.offset, committed.commit_ms
+
+
+def last_records(options: ReadOptions, splits: Iterable[Split]) -> pa.Table:
+    """Read the last record of each key, in order of partitions and offsets, perhaps more.
+
+    Args:
+        options: of a read of partition, offset, key and value.
+        splits: in order of partitions and offsets.
+    """
+    tables = [view_schema(options).empty_table()]
+    for split in splits:
+        io, _ = open_file_io(split.uri)
+        rows = pa.Table.from_batches(read_planned(io, split, options), tables[0].schema)
+        rows = rows.filter(pc.is_valid(rows["key"]))
+        last = _LAST.of(rows)
+        tables.append(rows.filter(pc.is_in(rows["offset"], last["offset"])))
+    return pa.concat_tables(tables)

@@ -1,17 +1,13 @@
-"""What a report measures is what was written.
-
-Also tests: broker_lite.pipeline.spark.jobs.plain_size_source.
-"""
+"""What a report measures is what was written."""
 
 import json
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from broker_lite.pipeline.report.data import PartitionFacts, ProducerFacts, SizeCount
 from broker_lite.pipeline.report.log_page import log_page
-from broker_lite.pipeline.spark.jobs.report import bucket_widths_ms, newest, report
+from broker_lite.pipeline.spark.jobs.report import newest, report
 from tests.pipeline.mixed_log import write_mixed_log
 from tests.pipeline.support import T0, NewRecord, Partition, damage
 
@@ -89,19 +85,6 @@ def test_records_with_log_append_time_have_the_time_of_the_append(
     assert (producer.first_ms, producer.last_ms) == (T0 + 5, T0 + 9)
     (delay,) = found.delays
     assert delay[1:] == (2, day_ms + 5, day_ms + 9, day_ms + 9)
-
-
-@pytest.mark.parametrize(
-    ("span_ms", "width_ms"),
-    [
-        *((0, 1000), (120_000, 1000), (120_001, 5000), (7_200_000, 60_000)),
-        (10 * 365 * 86_400_000, 28 * 86_400_000),
-    ],
-)
-def test_buckets_of_time(span_ms: int, width_ms: int) -> None:
-    partition = PartitionFacts("t", 0, 1, 1, 1, 0, 0, T0, T0 + span_ms)
-    undated = partition._replace(topic="undated", first_ms=None, last_ms=None)
-    assert bucket_widths_ms((partition, undated)) == {"t": width_ms}
 
 
 def test_a_sample_has_the_newest_offsets() -> None:

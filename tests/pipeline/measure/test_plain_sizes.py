@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.measure.plain_sizes import plain_sizes
 from broker_lite.pipeline.report.data import CodecFacts
-from broker_lite.pipeline.report.plain_sizes import plain_sizes
 from tests.pipeline.support import NewRecord, Partition, damage, whole_split
 
 RECORDS = [NewRecord(b"k", b"v" * 1000, timestamp_ms=0)] * 4
