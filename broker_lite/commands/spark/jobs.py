@@ -49,7 +49,7 @@ JOBS: Final[Mapping[str, Subcommand]] = {
 _WITHOUT_SPARK: Final = frozenset({"replay"})
 """Jobs that people look for here, although one process does them better."""
 
-_BY_PYTHON: Final = frozenset({"verify", "report", "search"})
+_BY_PYTHON: Final = frozenset({"verify", "report", "search", "generate"})
 """Jobs whose work is done by Python, so that Java had better start quickly."""
 
 _ANSWERS: Final = ("verify", "diff", "search")

@@ -5,15 +5,11 @@ specification, appended to logs with the same ends, gives the same bytes with an
 and on any machine.
 """
 
-import json
 import uuid
-from collections.abc import Iterator, Mapping
-from operator import attrgetter
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import Row, StructType
 
 from broker_lite.log.files.names import partition_directory
 from broker_lite.pipeline.files.file_io import FileIO, join
@@ -24,18 +20,12 @@ from broker_lite.pipeline.files.log_root import (
     sweep,
 )
 from broker_lite.pipeline.files.open_file_io import open_file_io
-from broker_lite.pipeline.generate.plan import TASK_BYTES, tasks_of
+from broker_lite.pipeline.generate.plan import Piece, tasks_of
 from broker_lite.pipeline.generate.segments import PartitionGenerator
 from broker_lite.pipeline.generate.spec import GenerateSpec
-from broker_lite.pipeline.spark.worker import settle_worker
+from broker_lite.pipeline.spark.tasks import on_workers
 from broker_lite.pipeline.write.commit import CommittedPartition, commit, log_ends
-from broker_lite.pipeline.write.log_writer import Placement, StagedSegment
-
-FORMAT: Final = "kafka_segments_generate"
-SCHEMA: Final = (
-    "topic string, partition int, tag string, base_offset long, end_offset long, size_bytes long,"
-    " record_count long, suffixes array<string>, producers binary"
-)
+from broker_lite.pipeline.write.log_writer import StagedSegment
 
 
 def generate(
@@ -61,15 +51,17 @@ def generate(
     parsed = GenerateSpec.parse(spec)
     io, root = open_file_io(path)
     ends = _check(io, root, parsed)
-    job = f"{uuid.uuid4().hex}-"
-    spark.dataSource.register(GenerateSource)
-    made = spark.read.format(FORMAT).options(spec=json.dumps(spec), ends=json.dumps(ends), job=job)
+    task = GenerateTask(path, parsed, ends, f"{uuid.uuid4().hex}-")
     try:
-        rows = made.load(path).collect()
-        rows.sort(key=attrgetter("topic", "partition", "base_offset"))
-        return commit(io, root, [segment_of(root, row) for row in rows], sync=sync)
+        made = on_workers(spark, task.generate, [*tasks_of(parsed)]).collect()
+        segments = sorted((one for some in made for one in some), key=_place)
+        return commit(io, root, segments, sync=sync)
     finally:
-        sweep(io, root, job)
+        sweep(io, root, task.job)
+
+
+def _place(segment: StagedSegment) -> tuple[str, int, int]:
+    return segment.placement.topic, segment.placement.partition, segment.base_offset
 
 
 def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
@@ -83,69 +75,37 @@ def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
     return {partition_directory(*key): end for key, end in ends.items()}
 
 
-def segment_of(root: str, row: Row) -> StagedSegment:
-    """Make a staged segment of a row."""
-    topic, partition, tag, base_offset, end_offset, size_bytes, record_count, *rest = row
-    placement = Placement(root, topic, partition, tag)
-    numbers = base_offset, end_offset, size_bytes, record_count
-    suffixes, producers = rest
-    return StagedSegment(placement, *numbers, tuple(suffixes), bytes(producers))
+class GenerateTask(NamedTuple):
+    """How segments are generated.
 
+    Attributes:
+        path: the log directory, or its URI.
+        spec: the specification.
+        ends: of the logs, by directory; the segments begin there.
+        job: begins the names of all files of the job, until the commit.
+    """
 
-class GenerateSource(DataSource):
-    """Generates segments when it is read; a row is a staged segment."""
+    path: str
+    spec: GenerateSpec
+    ends: Mapping[str, int]
+    job: str
 
-    @classmethod
-    def name(cls) -> str:  # type: ignore[explicit-override]
-        """Give the name of the format."""
-        return FORMAT
-
-    def schema(self) -> str:  # type: ignore[explicit-override]
-        """Give the columns of a staged segment."""
-        return SCHEMA
-
-    def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
-        """Make the reader that generates the segments."""
-        options = {name.lower(): value for name, value in self.options.items()}
-        return GenerateReader(options["path"], options["spec"], options["ends"], options["job"])
-
-
-class GenerateReader(DataSourceReader):
-    """Plans the tasks on the driver and runs them on the workers."""
-
-    def __init__(
-        self, path: str, spec: str, ends: str, job: str, *, task_bytes: int = TASK_BYTES
-    ) -> None:
-        self.path = path
-        self.spec = GenerateSpec.parse(json.loads(spec))
-        self.ends: dict[str, int] = json.loads(ends)
-        self.job = job
-        self.task_bytes = task_bytes
-
-    def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
-        """Cut the work into tasks."""
-        return [InputPartition(task) for task in tasks_of(self.spec, task_bytes=self.task_bytes)]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:  # type: ignore[explicit-override]
-        """Generate the segments of a task.
+    def generate(self, pieces: Iterable[Piece]) -> list[StagedSegment]:
+        """Generate segments, in files that belong to this attempt.
 
         Raises:
             OSError: a file cannot be written.
         """
-        settle_worker()
         io, root = open_file_io(self.path)
         tag = f"{self.job}{uuid.uuid4().hex}"
-        for piece in partition.value or ():
-            topic = self.spec.topics[piece.topic]
-            end = self.ends[partition_directory(topic.name, piece.partition)]
-            generator = PartitionGenerator(self.spec.seed, topic, piece.partition, end)
-            for number in range(piece.first_segment, piece.end_segment):
-                for segment in generator.write(io, root, tag, number):
-                    yield _row(segment)
+        return [
+            segment
+            for piece in pieces
+            for number in range(piece.first_segment, piece.end_segment)
+            for segment in self._generator(piece).write(io, root, tag, number)
+        ]
 
-
-def _row(segment: StagedSegment) -> tuple[object, ...]:
-    """Make a row of a staged segment; Spark wants lists for arrays."""
-    placement, *numbers, suffixes, producers, _, _ = segment
-    place = placement.topic, placement.partition, placement.tag
-    return (*place, *numbers, list(suffixes), producers)
+    def _generator(self, piece: Piece) -> PartitionGenerator:
+        topic = self.spec.topics[piece.topic]
+        end = self.ends[partition_directory(topic.name, piece.partition)]
+        return PartitionGenerator(self.spec.seed, topic, piece.partition, end)

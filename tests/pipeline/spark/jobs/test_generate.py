@@ -1,12 +1,11 @@
 """Generate: one task or many, the bytes are the same; nothing is left by a job that fails."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from broker_lite.commands.spark import generate as spark_generate
 from broker_lite.errors import SettingsError
@@ -14,15 +13,12 @@ from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.log_root import WriteRefused
 from broker_lite.pipeline.generate.distributions import SpecError
-from broker_lite.pipeline.generate.plan import TASK_BYTES
+from broker_lite.pipeline.generate.plan import TASK_BYTES, tasks_of
+from broker_lite.pipeline.generate.spec import GenerateSpec
 from broker_lite.pipeline.spark.jobs import generate as job
-from broker_lite.pipeline.spark.jobs.generate import (
-    SCHEMA,
-    GenerateReader,
-    generate,
-    segment_of,
-)
+from broker_lite.pipeline.spark.jobs.generate import GenerateTask, generate
 from broker_lite.pipeline.write.commit import commit
+from broker_lite.pipeline.write.log_writer import StagedSegment
 
 SPEC: dict[str, Any] = {
     "seed": 11,
@@ -49,15 +45,12 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-def tasks_of(root: str, task_bytes: int = TASK_BYTES) -> list[list[Row]]:
-    """The rows of each task of the specification, made here."""
+def segments_of(root: str, task_bytes: int = TASK_BYTES) -> list[list[StagedSegment]]:
+    """The segments of each task of the specification, made here."""
     ends = dict.fromkeys(("plain-0", "plain-1", "transactional-0"), 0)
-    reader = GenerateReader(root, json.dumps(SPEC), json.dumps(ends), "job-", task_bytes=task_bytes)
-    names = [column.split()[0] for column in SCHEMA.split(",")]
-    return [
-        [Row(**dict(zip(names, row, strict=True))) for row in reader.read(partition)]
-        for partition in reader.partitions()
-    ]
+    spec = GenerateSpec.parse(SPEC)
+    task = GenerateTask(root, spec, ends, "job-")
+    return [task.generate(pieces) for pieces in tasks_of(spec, task_bytes=task_bytes)]
 
 
 def test_the_number_of_tasks_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
@@ -71,11 +64,11 @@ def test_the_number_of_tasks_changes_nothing(spark: SparkSession, tmp_path: Path
     assert done[2].segment_count > 5
     assert done[2].record_count == 4000 < done[2].end_offset
     root = str(tmp_path / "many")
-    tasks = tasks_of(root, task_bytes=1)
+    tasks = segments_of(root, task_bytes=1)
     assert len(tasks) > 7
-    rows = [row for task in reversed(tasks) for row in task]
-    rows.sort(key=lambda row: (row.topic, row.partition, row.base_offset))
-    commit(LocalFileIO(), root, [segment_of(root, row) for row in rows])
+    segments = [segment for task in reversed(tasks) for segment in task]
+    segments.sort(key=lambda one: (*one.placement[:3], one.base_offset))
+    commit(LocalFileIO(), root, segments)
     assert files(tmp_path / "one") == files(tmp_path / "many")
 
 
@@ -118,7 +111,7 @@ def test_a_log_that_grew_meanwhile_is_left_alone(
 
 
 def test_an_attempt_that_was_not_taken_has_files_of_its_own(tmp_path: Path) -> None:
-    first, second = (tasks_of(str(tmp_path)) for _ in range(2))
+    first, second = (segments_of(str(tmp_path)) for _ in range(2))
     assert len(first) == len(second) == 1
     logs = list(tmp_path.rglob("*.log.*.deleted"))
     assert len(logs) == len(first[0]) + len(second[0])
