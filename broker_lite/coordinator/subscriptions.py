@@ -51,7 +51,7 @@ class Matching(NamedTuple):
     work: int
 
 
-class _Pattern(Protocol):
+class Pattern(Protocol):
     """A compiled pattern of RE2."""
 
     @property
@@ -83,10 +83,10 @@ class Prepared:
         self._matched: list[str] = []
         # only the error's text: the exception would refer to this object and keep all names alive
         self._error: str | None = None
-        self._compiled: _Pattern | None = None
+        self._compiled: Pattern | None = None
         self.work = _WORK_TO_COMPILE
         try:
-            self._compiled = _compile(pattern)
+            self._compiled = compile_pattern(pattern)
             self.work += _check_work(pattern, self._compiled, self._names)
         except InvalidRegularExpression as error:
             self._error = error.message
@@ -161,7 +161,7 @@ def matching_names(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
     return Prepared(pattern, names).matching(names).names
 
 
-def _check_work(pattern: str, compiled: _Pattern, names: list[str]) -> int:
+def _check_work(pattern: str, compiled: Pattern, names: list[str]) -> int:
     work = compiled.programsize * sum(map(len, names))
     if work > _WORK_MAX:
         raise InvalidRegularExpression(
@@ -170,7 +170,12 @@ def _check_work(pattern: str, compiled: _Pattern, names: list[str]) -> int:
     return work
 
 
-def _compile(pattern: str) -> _Pattern:
+def compile_pattern(pattern: str) -> Pattern:
+    """Compile a pattern of RE2, in bounded time and memory.
+
+    Raises:
+        InvalidRegularExpression: it is not in RE2's syntax, or too large.
+    """
     encoded = pattern.encode(errors="replace")
     if len(encoded) > _PATTERN_BYTES_MAX:
         raise InvalidRegularExpression(
@@ -189,7 +194,7 @@ def _compile(pattern: str) -> _Pattern:
     options.log_errors = False
     options.never_capture = True
     try:
-        compiled: _Pattern = re2.compile(encoded, options)
+        compiled: Pattern = re2.compile(encoded, options)
     except re2.error as error:
         reason = error.args[0].decode(errors="replace")
         raise InvalidRegularExpression(

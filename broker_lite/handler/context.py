@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from broker_lite.control.telemetry.shared import SharedTelemetry
 from broker_lite.errors import ErrorCode, Why
 from broker_lite.handler.encoded_topics import EncodedTopics
 from broker_lite.protocol.framing import Request
@@ -266,6 +267,7 @@ class HandlerContext:
     may have to wait, too, so answers are no longer kept back to leave together with the next one.
     `encoded_topics` are what answers to Metadata are made of; all connections of a process share
     them.
+    `telemetry` is what clients push of their own metrics; all connections of a process share it.
     `key_stores` are those of the broker's TLS listeners, None where there are none.
     `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
     its client is above a quota.
@@ -302,6 +304,7 @@ class HandlerContext:
         "sibling",
         "software",
         "stop",
+        "telemetry",
         "throttled",
         "transactions",
     )
@@ -322,6 +325,7 @@ class HandlerContext:
         fetch_sessions: "FetchSessionCache",
         lane: "Lane",
         encoded_topics: EncodedTopics | None = None,
+        telemetry: SharedTelemetry | None = None,
         hooks: Hooks | None = None,
         connection_id: int = 0,
         node_id: int | None = None,
@@ -344,6 +348,7 @@ class HandlerContext:
         self.fetch_sessions = fetch_sessions
         self.lane = lane
         self.encoded_topics = EncodedTopics() if encoded_topics is None else encoded_topics
+        self.telemetry = SharedTelemetry(cluster) if telemetry is None else telemetry
         self.hooks = Hooks() if hooks is None else hooks
         self.node_id = cluster.node_id if node_id is None else node_id
         self.sibling = sibling

@@ -122,6 +122,8 @@ APIS: Final[Mapping[int, Api]] = {
     66: Api("ListTransactions", 0, 2, 0, _later("transactions.describe", "handle_list")),
     68: Api("ConsumerGroupHeartbeat", 0, 1, 0, _later("groups.consumer", "handle_heartbeat")),
     69: Api("ConsumerGroupDescribe", 0, 1, 0, _later("groups.consumer", "handle_describe")),
+    71: Api("GetTelemetrySubscriptions", 0, 0, 0, _later("telemetry", "handle_subscriptions")),
+    72: Api("PushTelemetry", 0, 0, 0, _later("telemetry", "handle_push")),
     74: Api("ListConfigResources", 0, 1, 0, _later("configs.list_config_resources")),
     75: Api("DescribeTopicPartitions", 0, 0, 0, _later("topics.describe_topic_partitions")),
 }

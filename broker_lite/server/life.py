@@ -7,6 +7,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.control.replication.replica_manager import ReplicaManager
+from broker_lite.control.telemetry.shared import SharedTelemetry
 from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import LastOrder
 from broker_lite.server.seams import Seams
@@ -25,6 +26,7 @@ class Life(NamedTuple):
         nodes: of its cluster.
         replicas: of its partitions.
         certificates: faults of the certificates of its listeners; None if none speaks TLS.
+        telemetry: what clients push of their own metrics.
         throttled_counts: of the requests of each node's clients, since the start.
         order: gives the order to stop, or to begin anew.
         address: HOST:PORT of the first listener of each node, separated by commas.
@@ -36,6 +38,7 @@ class Life(NamedTuple):
     nodes: Nodes
     replicas: ReplicaManager
     certificates: "CertificateFaults | None"
+    telemetry: SharedTelemetry
     throttled_counts: Callable[[], Mapping[int, int]]
     order: Callable[[LastOrder], None]
     address: str

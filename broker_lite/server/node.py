@@ -315,6 +315,7 @@ class Node:
     def _forget(self, connection: ClientConnection) -> None:
         """Make room for another connection after one has ended."""
         self._connections.discard(connection)
+        connection.context.telemetry.disconnected(connection.context.connection_id)
         self._shares.descriptors.give_back()
         ip = connection.client_ip
         self._connections_per_ip[ip] -= 1

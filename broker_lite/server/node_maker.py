@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.control.telemetry.shared import SharedTelemetry
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.handler.encoded_topics import EncodedTopics
@@ -66,6 +67,7 @@ class NodeMaker:
         has_siblings: whether there are other nodes.
         serve: changes the table of the APIs that are offered; set before the first node is made.
         certificates: faults of the certificates; None without a TLS listener.
+        telemetry: what clients push of their own metrics.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class NodeMaker:
         self._shares = ClientShares(limits, clients_max(open_max), self._client_log)
         self._lane = Lane()
         self._encoded_topics = EncodedTopics()
+        self.telemetry = SharedTelemetry(cluster)
         self._pauses = Pauses(clock)
         self._nodes: dict[int, Node] = {}
         self._other_parts: dict[int, _NodeParts] = {}
@@ -214,6 +217,7 @@ class NodeMaker:
             fetch_sessions=parts.fetch_sessions,
             lane=self._lane,
             encoded_topics=self._encoded_topics,
+            telemetry=self.telemetry,
             hooks=self._seams.hooks,
             connection_id=connection_id,
             node_id=node_id,

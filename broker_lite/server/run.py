@@ -220,7 +220,7 @@ async def _live(
                 return order
             address = ",".join((address, *others))
             parts = (cluster, coordinators, clock, nodes, replicas, maker.certificates)
-            life = Life(*parts, maker.throttled_counts, site.orders.give, address)
+            life = Life(*parts, maker.telemetry, maker.throttled_counts, site.orders.give, address)
             order = await _serve_clients(site, life, ready)
     finally:
         if site.bench is not None:

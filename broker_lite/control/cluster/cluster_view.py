@@ -145,6 +145,11 @@ class ClusterView:
         return self._image.quota_changes
 
     @property
+    def client_metrics_changes(self) -> int:
+        """How often a config of a subscription to client metrics has changed."""
+        return self._image.client_metrics_changes
+
+    @property
     def scram_credentials(self) -> Credentials:
         """The credentials of users; a live view."""
         return self._image.scram_credentials

@@ -11,12 +11,19 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from broker_lite.control.metadata.topic_names import check_topic_name
+from broker_lite.control.telemetry.subscription import check_subscription
 from broker_lite.errors import (
     BrokerError,
     InvalidConfig,
     InvalidRequest,
+    PolicyViolation,
     UnknownServerError,
     UnknownTopicOrPartition,
 )
@@ -54,6 +61,8 @@ class ConfigOperation(NamedTuple):
 
 
 _WITHOUT_DEFAULT: Final = frozenset({"controller.listener.names", "process.roles"})
+_RIGHTS_FIRST: Final = (TOPIC_RESOURCE, GROUP_RESOURCE, CLIENT_METRICS_RESOURCE)
+_SUBSCRIPTIONS_MAX: Final = 1000
 _CHANGE_LISTS: Final = (OperationType.APPEND, OperationType.SUBTRACT)
 
 
@@ -70,7 +79,7 @@ def plan_operations(
 
     Args:
         cluster: the cluster.
-        resource_type: 2 for a topic, 4 for a broker, 32 for a group.
+        resource_type: 2 for a topic, 4 for a broker, 16 for client metrics, 32 for a group.
         resource_name: its name.
         operations: in the order of the request.
         node_id: the broker that is asked; None for the first one.
@@ -151,7 +160,7 @@ def _check_rights(resource_type: int, denied: BrokerError | None) -> None:
 
     See: X-57 (ConfigAdminManager.preprocess, ControllerApis.authenticateAlterConfigsResource).
     """
-    if denied is not None and resource_type in (TOPIC_RESOURCE, GROUP_RESOURCE):
+    if denied is not None and resource_type in _RIGHTS_FIRST:
         raise denied
 
 
@@ -180,7 +189,7 @@ def _check_resource(resource_type: int, resource_name: str, node_id: int) -> Non
     elif resource_type == GROUP_RESOURCE:
         if not resource_name:
             raise InvalidRequest("Default group resources are not allowed.")
-    else:
+    elif resource_type != CLIENT_METRICS_RESOURCE:
         raise InvalidRequest(f"Unknown resource type {resource_type}")
 
 
@@ -215,7 +224,7 @@ def _result(
     if code not in _CHANGE_LISTS:
         raise UnknownServerError
     kind = OperationType(code)
-    if not is_list(name):
+    if resource_type == CLIENT_METRICS_RESOURCE or not is_list(name):
         raise InvalidConfig(_not_a_list(resource_type, name, kind))
     if current is None:
         current = _default_text(resource_type, name)
@@ -258,6 +267,9 @@ def _checked_changes(
             raise UnknownTopicOrPartition(f"The topic '{resource_name}' does not exist.")
     elif resource_type == GROUP_RESOURCE:
         validate_group_configs(cluster.settings, after)
+    elif resource_type == CLIENT_METRICS_RESOURCE:
+        check_subscription(resource_name, after)
+        _check_subscription_count(cluster, resource_name, after)
     elif resource_name:
         default = cluster.configs(BROKER_RESOURCE, "")
         with_dynamic_broker_configs(cluster.settings_of(node_id), after, default)
@@ -270,3 +282,15 @@ def _checked_changes(
     }
     changed.update((name, None) for name in before if name not in after)
     return changed
+
+
+def _check_subscription_count(
+    cluster: Cluster, resource_name: str, after: Mapping[str, str]
+) -> None:
+    """Check that there is room for one more subscription: each is matched with every new client.
+
+    Rule: P-133.
+    """
+    names = cluster.configured(CLIENT_METRICS_RESOURCE)
+    if after and len(names) >= _SUBSCRIPTIONS_MAX and resource_name not in names:
+        raise PolicyViolation(f"There are {_SUBSCRIPTIONS_MAX} client metrics subscriptions.")

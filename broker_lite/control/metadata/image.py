@@ -26,6 +26,7 @@ from broker_lite.wire import messages
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
+CLIENT_METRICS_RESOURCE: Final = 16
 GROUP_RESOURCE: Final = 32
 
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -51,6 +52,7 @@ class MetadataImage:
         # how many entities have a quota, by its key and the types of the entity
         self.quota_counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.quota_changes = 0
+        self.client_metrics_changes = 0
         self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
         self.acls = AclTable()
         self.delegation_tokens = DelegationTokens()
@@ -250,6 +252,8 @@ class MetadataImage:
             self._configs[key] = MappingProxyType(configs)
         else:
             self._configs.pop(key, None)
+        if record.resource_type == CLIENT_METRICS_RESOURCE:
+            self.client_metrics_changes += 1
         if record.resource_type == TOPIC_RESOURCE and record.resource_name in self.topics:
             topic = self.topics[record.resource_name]
             self._store(topic.name, topic.topic_id, topic.partitions)

@@ -9,8 +9,7 @@ A difference to Kafka: more than 10,000 configs of one resource in a request are
 POLICY_VIOLATION, whether they change anything or not. Kafka refuses more than 10,000 changes,
 counted over all resources.
 
-Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which
-belong to Java. Both are refused like types that do not exist.
+Not done: broker loggers (8), which belong to Java. They are refused like types that do not exist.
 """
 
 from collections import Counter

@@ -1,10 +1,9 @@
-"""DescribeConfigs (32): the configs of topics, of the broker that is asked, and of groups.
+"""DescribeConfigs (32): the configs of topics, this broker, groups and client metrics.
 
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
 
-Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which
-belong to Java. Both are refused like types that do not exist.
+Not done: broker loggers (8), which belong to Java. They are refused like types that do not exist.
 
 A difference to Kafka: a DescribeConfigs request whose answer would have more than 1,000,000 configs
 closes the connection. A request may name one resource again and again (P-120).
@@ -13,7 +12,12 @@ closes the connection. A request may name one resource again and again (P-120).
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode_long
@@ -24,6 +28,7 @@ from broker_lite.security.acls.acl import Operation
 from broker_lite.settings.configs.describe import (
     ConfigEntry,
     describe_broker,
+    describe_client_metrics,
     describe_cluster_default,
     describe_group,
     describe_topic,
@@ -33,7 +38,9 @@ from broker_lite.wire import messages
 CONFIGS_MAX: Final = 1_000_000
 """The most configs in one answer."""
 
-_RESOURCES: Final = frozenset({TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE})
+_RESOURCES: Final = frozenset(
+    {TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE, CLIENT_METRICS_RESOURCE}
+)
 _IS_DEFAULT_VERSION: Final = 0
 _TYPES_SINCE: Final = 3
 _MALFORMED: Final = (
@@ -113,7 +120,7 @@ def _entries(
     """Return the requested configs of a resource.
 
     Rule: P-123 (ConfigHelper.describeConfigs).
-    See: P-121, G-91.
+    See: P-121, P-132, G-91.
     """
     name, keys = resource.resource_name, resource.configuration_keys
     cluster, settings = context.cluster, context.cluster.settings_of(context.node_id)
@@ -126,6 +133,10 @@ def _entries(
         if not name:
             raise InvalidRequest("Group name must not be empty")
         return describe_group(settings, cluster.configs(GROUP_RESOURCE, name), keys)
+    if resource.resource_type == CLIENT_METRICS_RESOURCE:
+        if not name:
+            raise InvalidRequest("Client metrics subscription name must not be empty")
+        return describe_client_metrics(cluster.configs(CLIENT_METRICS_RESOURCE, name), keys)
     check_topic_name(name)
     topic = cluster.topics.get(name)
     if topic is None:

@@ -2,13 +2,17 @@
 
 - v0 is about client metrics only (KIP-1000); v1 takes types, an empty list means all (KIP-1142).
 
-Not done: client metrics, of which this broker keeps nothing, and broker loggers, which belong to
-Java. The lists of both are empty.
+Not done: broker loggers, which belong to Java. Their list is empty.
 """
 
 from typing import Final
 
-from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
@@ -17,8 +21,13 @@ from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _BROKER_LOGGER: Final = 8
-_CLIENT_METRICS: Final = 16
-_TYPES: Final = (TOPIC_RESOURCE, BROKER_RESOURCE, _BROKER_LOGGER, _CLIENT_METRICS, GROUP_RESOURCE)
+_TYPES: Final = (
+    TOPIC_RESOURCE,
+    BROKER_RESOURCE,
+    _BROKER_LOGGER,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+)
 _TYPES_SINCE: Final = 1
 
 
@@ -29,7 +38,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     See: X-57.
     """
     body = decode(messages.ListConfigResourcesRequest, request)
-    types = {_CLIENT_METRICS}
+    types = {CLIENT_METRICS_RESOURCE}
     if request.api_version >= _TYPES_SINCE:
         types = set(body.resource_types or _TYPES)
     response = messages.ListConfigResourcesResponse()

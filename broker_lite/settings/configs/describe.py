@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from broker_lite.settings.configs.client_metrics_config import CLIENT_METRICS_SETTINGS
 from broker_lite.settings.configs.group_config import (
     GROUP_SETTINGS,
     GroupSetting,
@@ -98,6 +99,27 @@ def describe_group(
         if name in overrides:
             synonyms = (ConfigSynonym(name, value, ConfigSource.GROUP), *synonyms)
         entries.append(_entry(group_setting.setting, value, synonyms, read_only=False))
+    return entries
+
+
+def describe_client_metrics(
+    overrides: Mapping[str, str], names: Iterable[str] | None = None
+) -> list[ConfigEntry]:
+    """Return the configs of a subscription to client metrics; the subscription need not exist.
+
+    A value that is not set has no synonyms, not even its default.
+
+    See: P-120, P-132 (ConfigHelper.createClientMetricsConfigEntry).
+    """
+    entries = []
+    for name in _wanted(CLIENT_METRICS_SETTINGS, names):
+        setting = CLIENT_METRICS_SETTINGS[name]
+        synonyms: tuple[ConfigSynonym, ...] = ()
+        value = setting.default
+        if name in overrides:
+            value = show(setting.parse(overrides[name]))
+            synonyms = (ConfigSynonym(name, value, ConfigSource.CLIENT_METRICS),)
+        entries.append(_entry(setting, value, synonyms, read_only=False))
     return entries
 
 

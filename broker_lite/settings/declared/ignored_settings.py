@@ -131,7 +131,6 @@ ssl.keymanager.algorithm string SunX509 - broker
 ssl.provider string - - broker
 ssl.secure.random.implementation string - - broker
 ssl.trustmanager.algorithm string PKIX - broker
-telemetry.max.bytes int 1048576 1.. fixed
 """
 # Java classes whose full names would make the rows above too long.
 _PACKAGES: Final = {

@@ -310,6 +310,13 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "telemetry.max.bytes",
+        ConfigType.INT,
+        "1048576",
+        "Largest size of the metrics in one push of a client, compressed and not, in bytes.",
+        Between(1),
+    ),
+    Setting(
         "broker.lite.batch.records.max",
         ConfigType.INT,
         "2097152",

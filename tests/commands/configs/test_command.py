@@ -135,9 +135,20 @@ def test_what_the_broker_refuses(
     assert line.startswith(f"1: {message}")
 
 
-def test_client_metrics_are_refused(configs: CommandLine) -> None:
+def test_client_metrics(configs: CommandLine) -> None:
     line = configs.fails("--alter", "--client-metrics", "x", "--add-config", "interval.ms=1")
-    assert line.startswith("1: ")
+    assert "interval must be between 100 and 3600000" in line
+    added = "interval.ms=500,metrics=[a,b],match=[client_id=x.*,client_source_port=1]"
+    configs.ok("--alter", "--client-metrics", "x", "--add-config", added)
+    printed = configs.ok("--describe", "--client-metrics", "x")
+    assert re.findall(r"^  (\S+)", printed, re.MULTILINE) == [
+        "interval.ms=500",
+        "match=client_id=x.*,client_source_port=1",
+        "metrics=a,b",
+    ]
+    assert "synonyms={DYNAMIC_CLIENT_METRICS_CONFIG:interval.ms=500}" in printed
+    configs.ok("--alter", "--client-metrics", "x", "--delete-config", "interval.ms,metrics,match")
+    assert "doesn't exist" in configs.ok("--describe", "--client-metrics", "x")
 
 
 @pytest.mark.parametrize(

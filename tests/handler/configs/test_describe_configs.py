@@ -1,8 +1,14 @@
 """What the differential test does not reach; values and texts are in tests/differential."""
 
+from typing import Any
+
 import pytest
 
-from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from broker_lite.handler.configs import describe_configs
 from broker_lite.handler.context import CloseConnection
 from broker_lite.wire import messages
@@ -112,3 +118,31 @@ def test_p123_a_broker_does_not_describe_others(open_broker: OpenBroker, name: s
     result = one(broker.call("DescribeConfigs", 4, resources=[asked]).results)
     text = f"Unexpected broker id, expected 2 or empty string, but received {name}"
     assert (result.error_code, result.error_message) == (42, text)
+
+
+def test_p132_client_metrics_with_what_is_set(broker: HandlerBroker) -> None:
+    broker.cluster.alter_configs([(CLIENT_METRICS_RESOURCE, "m", {"metrics": " a,b"})])
+
+    def described(name: str, *keys: str) -> Any:
+        asked = RESOURCE(
+            resource_type=CLIENT_METRICS_RESOURCE,
+            resource_name=name,
+            configuration_keys=list(keys) or None,
+        )
+        fields = {"include_synonyms": True}
+        return one(broker.call("DescribeConfigs", 4, resources=[asked], **fields).results)
+
+    told = [
+        (each.name, each.value, each.config_source, [(s.name, s.source) for s in each.synonyms])
+        for each in described("m").configs
+    ]
+    assert told == [
+        ("interval.ms", "300000", 5, []),
+        ("match", "", 5, []),
+        ("metrics", "a,b", 7, [("metrics", 7)]),
+    ]
+    assert [each.name for each in described("m", "metrics", "nope").configs] == ["metrics"]
+    assert [each.config_source for each in described("other").configs] == [5, 5, 5]
+    refused = described("")
+    assert refused.error_code == 42
+    assert refused.error_message == "Client metrics subscription name must not be empty"

@@ -39,8 +39,14 @@ def test_p130_a_type_that_there_is_not(broker: HandlerBroker) -> None:
 
 
 def test_p130_version_0_is_about_client_metrics(broker: HandlerBroker) -> None:
-    answer = broker.call("ListConfigResources", 0)
-    assert (answer.error_code, answer.config_resources) == (0, [])
+    assert broker.call("ListConfigResources", 0).config_resources == []
+    broker.cluster.alter_configs([(METRICS, "m", {"metrics": "*"})])
+    for version, fields in ((0, {}), (1, {"resource_types": [METRICS]})):
+        answer = broker.call("ListConfigResources", version, **fields)
+        assert answer.error_code == 0
+        assert [one.resource_name for one in answer.config_resources] == ["m"]
+    broker.cluster.alter_configs([(METRICS, "m", {"metrics": None})])
+    assert broker.call("ListConfigResources", 0).config_resources == []
 
 
 def test_p130_all_brokers_that_are_alive(open_broker: OpenBroker) -> None:

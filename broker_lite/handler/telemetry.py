@@ -1,0 +1,135 @@
+"""GetTelemetrySubscriptions (71), PushTelemetry (72): clients push their own metrics (KIP-714).
+
+- Clients ask which metrics are wanted, and push them compressed, in OpenTelemetry's messages.
+- Nobody needs a right for it, as in Kafka. A client that is told of no metrics pushes none.
+
+Not done: metrics of OpenTelemetry's kinds that no client of Kafka's pushes (histograms, summaries)
+are counted, but not kept.
+
+A difference to Kafka: GetTelemetrySubscriptions and PushTelemetry are offered, because what clients
+push is received here. A Kafka offers both only if one of its metric.reporters is a receiver.
+"""
+
+import logging
+from functools import partial
+from typing import Final
+
+from anyio import to_thread
+
+from broker_lite.control.telemetry.clients import Identity, TelemetryClient
+from broker_lite.control.telemetry.otlp import HINT, is_readable, read_push
+from broker_lite.control.telemetry.series import Pushed
+from broker_lite.control.telemetry.telemetry import Telemetry
+from broker_lite.errors import ErrorCode, InvalidRecord
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.record.codecs.compression import Codec
+from broker_lite.wire import messages
+
+logger = logging.getLogger(__name__)
+
+ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
+"""The codecs that clients are told, those that Kafka likes best first."""
+
+INLINE_BYTES_MAX: Final = 4096
+"""A larger push is read in a thread; this one takes a millisecond, unless it is a bomb."""
+
+_UNKNOWN: Final = "unknown"
+
+
+async def handle_subscriptions(context: HandlerContext, request: Request) -> Parts:
+    """Tell a client which metrics to push, and how often.
+
+    See: P-151.
+    """
+    body = decode(messages.GetTelemetrySubscriptionsRequest, request)
+    error, client = context.telemetry.get().subscribe(
+        _identity(context, request), body.client_instance_id, context.clock.steady_ms()
+    )
+    response = messages.GetTelemetrySubscriptionsResponse(error_code=int(error))
+    if error is ErrorCode.NONE and client.instance is not None:
+        response.client_instance_id = client.instance_id
+        response.subscription_id = client.instance.subscription_id
+        response.accepted_compression_types = list(map(int, ACCEPTED))
+        response.push_interval_ms = client.wanted.interval_ms
+        response.telemetry_max_bytes = context.settings.telemetry_max_bytes
+        response.delta_temporality = True
+        response.requested_metrics = list(client.wanted.metrics)
+    return encode(messages.GetTelemetrySubscriptionsResponse, response, request)
+
+
+async def handle_push(context: HandlerContext, request: Request) -> Parts:
+    """Take the metrics of a client.
+
+    See: P-154, P-156.
+    """
+    body = decode(messages.PushTelemetryRequest, request)
+    telemetry = context.telemetry.get()
+    error, client = telemetry.check_push(
+        _identity(context, request),
+        body.client_instance_id,
+        body.subscription_id,
+        body.compression_type,
+        len(body.metrics),
+        context.clock.steady_ms(),
+        is_terminating=body.terminating,
+        bytes_max=context.settings.telemetry_max_bytes,
+    )
+    if error is ErrorCode.NONE and client is not None:
+        error = await _take(context, telemetry, client, body)
+    response = messages.PushTelemetryResponse(error_code=int(error))
+    return encode(messages.PushTelemetryResponse, response, request)
+
+
+async def _take(
+    context: HandlerContext,
+    telemetry: Telemetry,
+    client: TelemetryClient,
+    body: messages.PushTelemetryRequest,
+) -> ErrorCode:
+    """Read the metrics of a push that was checked, and keep them."""
+    size_bytes = len(body.metrics)
+    pushed = Pushed({}, (), 0)
+    if size_bytes:
+        try:
+            pushed = await _read(context, body)
+        except InvalidRecord as error:
+            telemetry.refuse(client, error.code)
+            return error.code
+        if not is_readable():
+            key = ("unread telemetry",)
+            context.client_log.write(logger, logging.WARNING, key, HINT)
+    telemetry.take(client, pushed, size_bytes, context.clock.steady_ms())
+    return ErrorCode.NONE
+
+
+async def _read(context: HandlerContext, body: messages.PushTelemetryRequest) -> Pushed:
+    """Read the metrics, in a thread if that may take long.
+
+    Raises:
+        InvalidRecord: see read_push().
+    """
+    read = partial(
+        read_push,
+        body.compression_type,
+        body.metrics,
+        bytes_max=context.settings.telemetry_max_bytes,
+        stop=context.stop,
+    )
+    if body.compression_type == Codec.NONE and len(body.metrics) <= INLINE_BYTES_MAX:
+        return read()
+    return await to_thread.run_sync(read)
+
+
+def _identity(context: HandlerContext, request: Request) -> Identity:
+    name, _, version = context.software.partition(" ")
+    address, port = context.client_address
+    return Identity(
+        context.node_id,
+        request.client_id or "",
+        name or _UNKNOWN,
+        version or _UNKNOWN,
+        address,
+        port,
+        context.connection_id,
+    )
