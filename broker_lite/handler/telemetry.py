@@ -17,7 +17,7 @@ from typing import Final
 from anyio import to_thread
 
 from broker_lite.control.telemetry.clients import Identity, TelemetryClient
-from broker_lite.control.telemetry.otlp import HINT, is_readable, read_push
+from broker_lite.control.telemetry.otlp import HINT, is_imported, is_readable, read_push
 from broker_lite.control.telemetry.series import Pushed
 from broker_lite.control.telemetry.telemetry import Telemetry
 from broker_lite.errors import ErrorCode, InvalidRecord
@@ -32,7 +32,7 @@ ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 """The codecs that clients are told, those that Kafka likes best first."""
 
 INLINE_BYTES_MAX: Final = 4096
-"""A larger push is read in a thread; this one takes a millisecond, unless it is a bomb."""
+"""A larger push, one that is compressed, and the first one are read in a thread."""
 
 _UNKNOWN: Final = "unknown"
 
@@ -116,7 +116,8 @@ async def _read(context: HandlerContext, body: messages.PushTelemetryRequest) ->
         bytes_max=context.settings.telemetry_max_bytes,
         stop=context.stop,
     )
-    if body.compression_type == Codec.NONE and len(body.metrics) <= INLINE_BYTES_MAX:
+    is_short = body.compression_type == Codec.NONE and len(body.metrics) <= INLINE_BYTES_MAX
+    if is_short and is_imported():
         return read()
     return await to_thread.run_sync(read)
 

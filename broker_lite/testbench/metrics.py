@@ -31,8 +31,8 @@ _GROUP_STATES: Final = (
     "Reconciling",
     "Dead",
 )
-_GAUGE: Final = "gauge"
-_COUNTER: Final = "counter"
+GAUGE: Final = "gauge"
+COUNTER: Final = "counter"
 
 Sample = tuple[Mapping[str, object], float]
 
@@ -84,13 +84,13 @@ async def collect(bench: Bench) -> list[Metric]:
             "broker_lite_journal_requests_total",
             "Requests that the journal has recorded.",
             bench.journal.last,
-            _COUNTER,
+            COUNTER,
         ),
         *_of_process(),
     ]
 
 
-def _one(name: str, text: str, value: float, kind: str = _GAUGE) -> Metric:
+def _one(name: str, text: str, value: float, kind: str = GAUGE) -> Metric:
     return Metric(name, kind, text, [({}, value)])
 
 
@@ -132,14 +132,14 @@ async def _of_logs(life: Life) -> list[Metric]:
     return [
         Metric(
             "kafka_server_brokertopicmetrics_messagesin_total",
-            _COUNTER,
+            COUNTER,
             "Offsets that were given to records and transaction markers.",
             logs.messages,
         ),
-        Metric("kafka_log_log_logendoffset", _GAUGE, "Log end offset.", logs.ends),
-        Metric("kafka_log_log_logstartoffset", _GAUGE, "Log start offset.", logs.starts),
-        Metric("kafka_log_log_size", _GAUGE, "Bytes of a log that is in use.", logs.sizes),
-        Metric("kafka_log_log_numlogsegments", _GAUGE, "Segments of a log.", logs.segments),
+        Metric("kafka_log_log_logendoffset", GAUGE, "Log end offset.", logs.ends),
+        Metric("kafka_log_log_logstartoffset", GAUGE, "Log start offset.", logs.starts),
+        Metric("kafka_log_log_size", GAUGE, "Bytes of a log that is in use.", logs.sizes),
+        Metric("kafka_log_log_numlogsegments", GAUGE, "Segments of a log.", logs.segments),
     ]
 
 
@@ -173,19 +173,19 @@ async def _of_brokers(life: Life) -> list[Metric]:
     return [
         Metric(
             "kafka_server_replicamanager_partitioncount",
-            _GAUGE,
+            GAUGE,
             "Partitions of which a broker has a replica.",
             [({"broker": each}, held[each]) for each in nodes],
         ),
         Metric(
             "kafka_server_replicamanager_leadercount",
-            _GAUGE,
+            GAUGE,
             "Partitions that a broker leads.",
             [({"broker": each}, led[each]) for each in nodes],
         ),
         Metric(
             "kafka_server_replicamanager_underreplicatedpartitions",
-            _GAUGE,
+            GAUGE,
             "Partitions that a broker leads, and of which replicas are not in sync.",
             [({"broker": each}, under[each]) for each in nodes],
         ),
@@ -202,7 +202,7 @@ async def _of_brokers(life: Life) -> list[Metric]:
         _one("kafka_controller_kafkacontroller_globalpartitioncount", "Partitions.", led.total()),
         Metric(
             "kafka_server_socket_server_metrics_connection_count",
-            _GAUGE,
+            GAUGE,
             "Connections of clients.",
             connections,
         ),
@@ -212,7 +212,7 @@ async def _of_brokers(life: Life) -> list[Metric]:
 def _of_quotas(life: Life) -> Metric:
     return Metric(
         "broker_lite_throttled_requests_total",
-        _COUNTER,
+        COUNTER,
         "Requests after which a broker let their client wait, because it was above a quota.",
         [({"broker": each}, count) for each, count in life.throttled_counts().items()],
     )
@@ -245,7 +245,7 @@ async def _of_transactions(life: Life) -> list[Metric]:
     return [
         Metric(
             "broker_lite_transactional_ids",
-            _GAUGE,
+            GAUGE,
             "Transactional ids by state.",
             [({"state": state}, count) for state, count in sorted(states.items())],
         )
@@ -261,9 +261,9 @@ def _of_process() -> list[Metric]:
             "process_cpu_seconds_total",
             "CPU time of the process.",
             used.ru_utime + used.ru_stime,
-            _COUNTER,
+            COUNTER,
         ),
         _one("process_resident_memory_bytes", "Memory of the process.", resident_bytes),
         _one("process_open_fds", "Open files.", len(os.listdir("/proc/self/fd"))),
-        Metric("broker_lite_info", _GAUGE, "The version.", [({"version": __version__}, 1)]),
+        Metric("broker_lite_info", GAUGE, "The version.", [({"version": __version__}, 1)]),
     ]

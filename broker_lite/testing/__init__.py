@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from broker_lite.testing.records import Record
     from broker_lite.testing.requests import Request
     from broker_lite.testing.scripts import Script, ScriptFailed
+    from broker_lite.testing.telemetry import ClientTelemetry
 
 __all__ = [
     "AsyncBroker",
     "Broker",
     "BrokerDied",
     "BrokerFailed",
+    "ClientTelemetry",
     "Fault",
     "FaultUnused",
     "Record",
@@ -40,6 +42,7 @@ def __getattr__(name: str) -> object:
         "Broker": "broker",
         "BrokerDied": "processes.forks",
         "BrokerFailed": "processes.forks",
+        "ClientTelemetry": "telemetry",
         "Fault": "faults",
         "FaultUnused": "faults",
         "Record": "records",

@@ -11,6 +11,7 @@ from anyio import CancelScope
 from anyio.to_thread import run_sync
 
 from broker_lite.testing.controlled import WAIT
+from broker_lite.testing.telemetry import TELEMETRY_INTERVAL, TELEMETRY_SUBSCRIPTION
 
 if TYPE_CHECKING:
     from broker_lite.testing.aio_scripts import AsyncScript
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.broker import Broker
     from broker_lite.testing.faults import Fault
     from broker_lite.testing.requests import Expected, Request
+    from broker_lite.testing.telemetry import ClientTelemetry
 
 T = TypeVar("T")
 
@@ -147,6 +149,39 @@ class AsyncBenchCommands:
         """See Broker.wait_for_transaction()."""
         wait = partial(self.broker.wait_for_transaction, txn_id, state=state, timeout=timeout)
         return await _waited(wait)
+
+    async def subscribe_telemetry(
+        self,
+        *metrics: str,
+        interval: timedelta = TELEMETRY_INTERVAL,
+        name: str = TELEMETRY_SUBSCRIPTION,
+        **match: str,
+    ) -> None:
+        """See Broker.subscribe_telemetry()."""
+        subscribe = self.broker.subscribe_telemetry
+        await run_sync(partial(subscribe, *metrics, interval=interval, name=name, **match))
+
+    async def telemetry(
+        self, *, client_id: str | None = None, metric: str = ""
+    ) -> "list[ClientTelemetry]":
+        """See Broker.telemetry()."""
+        return await run_sync(partial(self.broker.telemetry, client_id=client_id, metric=metric))
+
+    async def wait_for_telemetry(
+        self,
+        metric: str = "",
+        *,
+        client_id: str | None = None,
+        at_least: float | None = None,
+        labels: Mapping[str, str] | None = None,
+        pushes: int = 1,
+        is_ended: bool = False,
+        timeout: timedelta = WAIT,  # noqa: ASYNC109 - as the broker does
+    ) -> "list[ClientTelemetry]":
+        """See Broker.wait_for_telemetry()."""
+        wait = partial(self.broker.wait_for_telemetry, metric, client_id=client_id, labels=labels)
+        wanted = {"at_least": at_least, "pushes": pushes, "is_ended": is_ended}
+        return await _waited(partial(wait, **wanted, timeout=timeout))
 
     async def snapshot(self, name: str) -> None:
         """See Broker.snapshot()."""

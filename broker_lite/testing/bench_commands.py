@@ -6,8 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
 
-from broker_lite.testing.controlled import WAIT, Controlled, elements, given, in_ms, members
+from broker_lite.testing.controlled import WAIT, elements, given, in_ms, members
 from broker_lite.testing.processes.forks import BrokerFailed
+from broker_lite.testing.telemetry import TelemetryCommands
 
 if TYPE_CHECKING:
     from broker_lite.testing.faults import Fault
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 Recording: TypeAlias = Literal["off", "headers", "bodies"]
 
 
-class BenchCommands(Controlled):
+class BenchCommands(TelemetryCommands):
     """What lets a broker misbehave on command, and tells what it saw."""
 
     _recording: dict[str, object] | None = None

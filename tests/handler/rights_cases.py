@@ -23,6 +23,7 @@ NEEDS_NOTHING = {
         (38, 39, 40, 41),
         "own tokens need no right; those to tokens of others (X-70, X-74) have tests of their own",
     ),
+    **dict.fromkeys((71, 72), "clients need no right to push their own metrics (P-151)"),
 }
 
 

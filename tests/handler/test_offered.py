@@ -25,8 +25,11 @@ def test_p50_p56_old_messages_come_with_their_versions() -> None:
 
 
 def test_p49_p56_by_default_it_is_what_4_3_offers() -> None:
-    """As ApiVersions of a Kafka 4.3.1 tells them, but for keys that are not served here."""
-    told = json.loads(GOLDEN.read_text("utf-8"))["apis"]
+    """As ApiVersions of a Kafka 4.3.1 tells them, but for keys that are not served here.
+
+    A Kafka offers client metrics only with a receiver of them, which the one of the file lacks.
+    """
+    told = json.loads(GOLDEN.read_text("utf-8"))["apis"] | {"71": [0, 0], "72": [0, 0]}
     apis = offered(DEFAULT_RELEASE)
     assert apis.keys() == APIS.keys()
     ours = {str(key): [api.min_version, api.max_version] for key, api in apis.items()}

@@ -2,6 +2,7 @@
 
 import logging
 import struct
+from functools import cache
 from typing import Any
 
 import pytest
@@ -133,7 +134,7 @@ def test_p154_reserved_ids_are_refused(broker: HandlerBroker) -> None:
 def test_without_the_package_pushes_are_taken_unread(
     broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(otlp, "_parser", lambda: None)
+    monkeypatch.setattr(otlp, "_parser", cache(lambda: None))
     with caplog.at_level(logging.WARNING):
         assert push(broker, subscribe(broker), metrics()) is ErrorCode.NONE
     assert telemetry.HINT in caplog.text

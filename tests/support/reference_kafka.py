@@ -90,6 +90,7 @@ class ReferenceKafka:
         version: str = KAFKA_VERSION,
         more_listeners: str = "",
         java_options: Sequence[str] = (),
+        classes: Path | None = None,
     ) -> None:
         self.folder = folder
         self.version = version
@@ -101,6 +102,7 @@ class ReferenceKafka:
         self._heap = heap
         self._more_listeners = more_listeners
         self._java_options = list(java_options)
+        self._classes = classes
         self._settings = dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -132,6 +134,8 @@ class ReferenceKafka:
         # what would make it faster later costs a start that is over before it pays
         options = _SHORT_LIVED if self._is_short_lived else [f"-Xms{self._heap}", "-XX:+UseG1GC"]
         command[1:1] = [*options, *self._java_options]
+        if self._classes is not None:  # of plug-ins
+            command[command.index("-cp") + 1] += f":{self._classes}"
         with output.open("wb") as sink:
             self._process = subprocess.Popen(
                 command, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True

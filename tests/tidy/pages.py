@@ -17,7 +17,8 @@ from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.nodes import BrokerNode
 from broker_lite.testing.secured_commands import SecuredCommands
-from tests.tidy import bug_pages, control_pages
+from broker_lite.testing.telemetry import ClientTelemetry, TelemetryCommands
+from tests.tidy import api_pages, bug_pages, control_pages
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
 USEFUL_SETTINGS: Final = (
@@ -200,6 +201,21 @@ def bench_commands() -> Iterable[str]:
     yield from _members(BenchCommands)
 
 
+def telemetry_commands() -> Iterable[str]:
+    """What a Broker does about the metrics that clients push, from the docstrings."""
+    yield "| Of a `Broker` | What it does |"
+    yield "| --- | --- |"
+    yield from _members(TelemetryCommands)
+
+
+def client_telemetry() -> Iterable[str]:
+    """What a ClientTelemetry has, from the docstrings."""
+    yield "| Of a `ClientTelemetry` | What it is or does |"
+    yield "| --- | --- |"
+    yield from _attributes(ClientTelemetry)
+    yield "| `value(metric, **labels)` | " + _cell(_description(ClientTelemetry.value)) + " |"
+
+
 def fault_methods() -> Iterable[str]:
     """What a Fault has and can do, from the docstrings."""
     yield "| Of a `Fault` | What it is or does |"
@@ -257,6 +273,7 @@ def ignored_settings() -> Iterable[str]:
 
 PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "apis": apis,
+    "unserved apis": api_pages.unserved_apis,
     "not done": not_done,
     "differences": differences,
     "useful settings": useful_settings,
@@ -264,6 +281,8 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "broker methods": broker_methods,
     "cluster commands": cluster_commands,
     "bench commands": bench_commands,
+    "telemetry commands": telemetry_commands,
+    "client telemetry": client_telemetry,
     "fault methods": fault_methods,
     "request methods": request_methods,
     "broker nodes": broker_nodes,

@@ -20,6 +20,8 @@ CLIENTS_MAX: Final = 16_384
 HELD_BYTES_MAX: Final = 32 << 20
 CLIENT_BYTES_MAX: Final = 4 << 20
 KEPT_MS: Final = 3_600_000
+_EXPIRY_MS_MIN: Final = 60_000
+_EXPIRY_INTERVALS: Final = 3
 _CLIENT_BYTES: Final = 1500
 
 
@@ -144,6 +146,10 @@ class TelemetryClient:
         wanted = sum(map(len, self.wanted.metrics))
         return _CLIENT_BYTES + texts + told + wanted + self.series.size_bytes
 
+    def is_recent(self, now_ms: int) -> bool:
+        """Whether its last request is not longer ago than an instance lasts, connected or not."""
+        return now_ms - self.seen_ms < expiry_ms(self.wanted)
+
     def take(self, pushed: Pushed, now_ms: int) -> None:
         """Keep the values of a push."""
         self.resource = pushed.resource
@@ -221,6 +227,14 @@ class TelemetryClients:
     @staticmethod
     def _is_over(client: TelemetryClient, now_ms: int) -> bool:
         return now_ms - client.seen_ms > KEPT_MS
+
+
+def expiry_ms(wanted: Wanted) -> int:
+    """Return for how long an instance lasts without a request.
+
+    See: P-155.
+    """
+    return max(_EXPIRY_MS_MIN, _EXPIRY_INTERVALS * wanted.interval_ms)
 
 
 def shown_id(instance_id: bytes) -> str:

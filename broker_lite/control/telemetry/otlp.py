@@ -23,6 +23,11 @@ _DELTA: Final = 1
 _NOTHING: Final = Pushed({}, (), 0)
 
 
+def is_imported() -> bool:
+    """Whether the package has been looked for, so that a short push can be read in passing."""
+    return _parser.cache_info().currsize > 0
+
+
 def is_readable() -> bool:
     """Whether the package that reads metrics is installed; imports it."""
     return _parser() is not None

@@ -12,6 +12,7 @@ from broker_lite.control.telemetry.clients import (
     Instance,
     TelemetryClient,
     TelemetryClients,
+    expiry_ms,
 )
 from broker_lite.control.telemetry.series import Pushed
 from broker_lite.control.telemetry.subscription import Configured, subscription_id, wanted_of
@@ -21,8 +22,6 @@ from broker_lite.record.codecs.compression import Codec
 NO_INSTANCE: Final = bytes(16)
 _METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
 _RESERVED: Final = frozenset({NO_INSTANCE, _METADATA_TOPIC_ID})
-_EXPIRY_MS_MIN: Final = 60_000
-_EXPIRY_INTERVALS: Final = 3
 _ASK_AGAIN: Final = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 """Errors after which a client may ask for its subscription at once."""
 
@@ -165,8 +164,7 @@ class Telemetry:
                 client = TelemetryClient(instance_id, identity, wanted)
             client.identity, client.wanted, client.instance = identity, wanted, instance
             self.clients.connected(client)
-        lasts_ms = max(_EXPIRY_MS_MIN, _EXPIRY_INTERVALS * instance.wanted.interval_ms)
-        instance.expires_ms = now_ms + lasts_ms
+        instance.expires_ms = now_ms + expiry_ms(instance.wanted)
         self.clients.used(client, now_ms)
         return client, instance
 

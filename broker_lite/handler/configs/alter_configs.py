@@ -9,7 +9,9 @@ A difference to Kafka: more than 10,000 configs of one resource in a request are
 POLICY_VIOLATION, whether they change anything or not. Kafka refuses more than 10,000 changes,
 counted over all resources.
 
-Not done: broker loggers (8), which belong to Java. They are refused like types that do not exist.
+Not done: broker loggers (8), which are those of Kafka's Java classes. Only who looks for a fault of
+a Kafka asks for them; broker.lite.log.level says how much this broker logs. They are refused like
+types that do not exist.
 """
 
 from collections import Counter

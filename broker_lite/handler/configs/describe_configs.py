@@ -3,7 +3,9 @@
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
 
-Not done: broker loggers (8), which belong to Java. They are refused like types that do not exist.
+Not done: broker loggers (8), which are those of Kafka's Java classes. Only who looks for a fault of
+a Kafka asks for them; broker.lite.log.level says how much this broker logs. They are refused like
+types that do not exist.
 
 A difference to Kafka: a DescribeConfigs request whose answer would have more than 1,000,000 configs
 closes the connection. A request may name one resource again and again (P-120).

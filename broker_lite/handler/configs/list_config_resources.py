@@ -2,7 +2,7 @@
 
 - v0 is about client metrics only (KIP-1000); v1 takes types, an empty list means all (KIP-1142).
 
-Not done: broker loggers, which belong to Java. Their list is empty.
+Not done: broker loggers, which are those of Kafka's Java classes. Their list is empty.
 """
 
 from typing import Final

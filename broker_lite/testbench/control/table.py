@@ -24,6 +24,7 @@ from broker_lite.testbench.control.routes import (
     security,
     segments,
     snapshots,
+    telemetry,
     topics,
     transactions,
 )
@@ -43,6 +44,7 @@ RESOURCES: Final[Sequence[Resource]] = (
     *transactions.RESOURCES,
     *connections.RESOURCES,
     *limits.RESOURCES,
+    *telemetry.RESOURCES,
     *snapshots.RESOURCES,
     *security.RESOURCES,
     *certificates.RESOURCES,

@@ -8,7 +8,7 @@ import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from broker_lite.control.telemetry import otlp
-from broker_lite.control.telemetry.otlp import is_readable, pushed_of, read_push
+from broker_lite.control.telemetry.otlp import is_imported, is_readable, pushed_of, read_push
 from broker_lite.control.telemetry.series import Point
 from broker_lite.errors import InvalidRecord
 from broker_lite.record.codecs.compression import Codec, compress
@@ -120,7 +120,9 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.proto.metrics.v1.metrics_pb2", None)
     otlp._parser.cache_clear()
     try:
+        assert not is_imported()
         assert not is_readable()
+        assert is_imported()
         assert read_push(0, b"\xff" * 20, bytes_max=LIMIT) == ({}, (), 0)
     finally:
         monkeypatch.undo()

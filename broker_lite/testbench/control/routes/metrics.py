@@ -1,12 +1,18 @@
-"""Metrics for Prometheus."""
+"""Metrics for Prometheus: the broker's own, and those that clients push."""
 
 from broker_lite.testbench.control.resource import Call, Raw, Resource
 from broker_lite.testbench.metrics import MEDIA_TYPE, collect, render
 
 
 async def metrics(call: Call) -> Raw:
-    """Tell the broker's metrics in the text format of Prometheus."""
-    return Raw(MEDIA_TYPE, (await render(await collect(call.bench))).encode())
+    """Tell metrics of the broker, and those that clients push, in the text format of Prometheus."""
+    found = await collect(call.bench)
+    life = call.bench.life
+    if life.telemetry.begun is not None:
+        from broker_lite.testbench.client_metrics import client_metrics
+
+        found += await client_metrics(life.telemetry.begun, life.clock.steady_ms())
+    return Raw(MEDIA_TYPE, (await render(found)).encode())
 
 
 RESOURCES = (Resource("GET", "/metrics", metrics, answer=Raw),)
