@@ -265,9 +265,8 @@ class HandlerContext:
     has one. In `lane`, large requests of all connections are worked on, one at a time.
     `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
     may have to wait, too, so answers are no longer kept back to leave together with the next one.
-    `encoded_topics` are what answers to Metadata are made of; all connections of a process share
-    them.
-    `telemetry` is what clients push of their own metrics; all connections of a process share it.
+    All connections of a process share `encoded_topics`, of which answers to Metadata are made, and
+    `telemetry`, what clients push of their own metrics.
     `key_stores` are those of the broker's TLS listeners, None where there are none.
     `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
     its client is above a quota.
@@ -383,10 +382,8 @@ class HandlerContext:
     def advertised_address(self) -> tuple[str, int]:
         """Return the host and port at which this connection's client reaches this node."""
         host, port = self.local_address
-        return (
-            self.listener.advertised_host or host,
-            self.listener.advertised_port or port,
-        )
+        listener = self.listener
+        return listener.advertised_host or host, listener.advertised_port or port
 
     def address_of(self, node_id: int) -> tuple[str, int] | None:
         """Host and port under which this connection's client reaches a broker.
@@ -398,7 +395,5 @@ class HandlerContext:
         listener = None if self.sibling is None else self.sibling(node_id)
         if listener is None:
             return None
-        return (
-            listener.advertised_host or self.local_address[0],
-            listener.advertised_port or listener.bound_port,
-        )
+        host = listener.advertised_host or self.local_address[0]
+        return host, listener.advertised_port or listener.bound_port
