@@ -56,7 +56,13 @@ def earliest(log: PartitionLog) -> int:
     return max(log.segments[0].base_offset, log.checkpointed_start)
 
 
-def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None) -> Boundary:
+def boundary(
+    io: FileIO,
+    segment: Segment,
+    offset: int,
+    limit: int | None = None,
+    limit_offset: int | None = None,
+) -> Boundary:
     """Find the place of an offset in a segment.
 
     No checksum covers the offset of a batch, so the next batch has to confirm it.
@@ -66,6 +72,7 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
         segment: the one with the largest base offset that is not above the offset.
         offset: any.
         limit: position at which to stop, None for the file's end.
+        limit_offset: first offset of what is behind that, None if nothing is known to be there.
 
     Raises:
         FileNotFoundError: the segment vanished since it was listed.
@@ -75,7 +82,7 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
     if offset <= segment.base_offset:
         return Boundary(0, 0, offset, segment.base_offset)
     found: BatchHeader | None = None
-    next_offset = segment.base_offset
+    next_offset, behind = segment.base_offset, limit_offset
     with io.open(segment.log_path) as file:
         end = file.size_bytes if limit is None else limit
         entry = offset_entry_below(io, segment, offset - 1)
@@ -84,6 +91,7 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
             position = entry.position
         for header in walk_past_damage(file, segment, position, end):
             if found is not None and header.base_offset > found.last_offset:
+                behind = header.base_offset
                 break
             found = header if header.last_offset >= offset else None
             # Damage right in front of the batch stays in the range: it may hide the offset.
@@ -95,6 +103,11 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
     is_inside = found.base_offset < offset
     left_end = found.end_position if is_inside else found.position
     lowest = min(next_offset, found.base_offset)
+    count = found.last_offset + 1 - found.base_offset
+    if behind is not None and behind - next_offset == count:
+        # It fits exactly between its neighbours. If it claims lower offsets, those are damaged, and
+        # a read that begins here has no other way to see it.
+        lowest = next_offset
     return Boundary(min(position, found.position), left_end, found.base_offset, lowest)
 
 

@@ -238,7 +238,8 @@ def _offset_cuts(io: FileIO, split: Split, count: int, is_aligned: bool) -> list
         offset = split.first_offset + split.offset_count * index // count
         number = max(bisect_right(bases, offset) - 1, 0)
         part = split.ranges[number]
-        place = boundary(io, part.segment, offset, part.end_position)
+        limit = part.segment.limit if part.limit is None else part.limit
+        place = boundary(io, part.segment, offset, part.end_position, limit)
         start, lowest = place.start_position, place.lowest_offset
         if part.start_position > start:
             start, lowest = part.start_position, part.lowest_offset or lowest

@@ -88,6 +88,18 @@ class TestBoundary:
         found = boundary(IO, segment, 101)
         assert found.start_position == places[20][1]
 
+    def test_s05_a_batch_that_fits_between_its_neighbours_has_no_lower_offsets(self, tmp_path):
+        """A read from its midst does not see the batch in front, whose offsets it overlaps."""
+        places = fill(tmp_path, segment_bytes=1 << 20)
+        segment = log_of(tmp_path).segments[0]
+        _, position, base_offset = places[4]
+        assert boundary(IO, segment, base_offset + 2).lowest_offset == base_offset
+        damage(Path(segment.log_path), position + 7, base_offset ^ base_offset - 1)
+        found = boundary(IO, segment, base_offset + 2)
+        assert (found.base_offset, found.lowest_offset) == (base_offset - 1, base_offset)
+        limits = places[5][1], places[5][2]
+        assert boundary(IO, segment, base_offset + 2, *limits) == found
+
     def test_batch_starts_are_confirmed(self, tmp_path):
         """S-10: by the entry, or by the offset of the batch behind."""
         places = fill(tmp_path, segment_bytes=1 << 20)
