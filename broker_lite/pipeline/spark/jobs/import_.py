@@ -91,6 +91,9 @@ def import_records(
         path: of the logs, as of the data source.
         options: of the data source's writer.
     """
+    # Spark looks for formats in the active session of the thread, and a thread that the program has
+    # started has none, so a write would not find ours. To make a DataFrame activates the session.
+    records.sparkSession.createDataFrame([], "offset long")
     order: list[str | Column] = ["topic", "partition", "offset"]
     if HEADER_COLUMN in records.columns:
         order.append(F.col(HEADER_COLUMN).isNull())

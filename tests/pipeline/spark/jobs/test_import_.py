@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def test_gaps_stay_unless_offsets_are_new(spark: SparkSession, tmp_path: Path) -
     assertDataFrameEqual(moved.drop("offset"), found.drop("offset"))
     ends = moved.groupBy("partition").agg((f.max("offset") + 1 - f.count("*")).alias("gaps"))
     assert [row.gaps for row in ends.collect()] == [0, 0]
+
+
+def test_a_thread_of_the_program_can_import(spark: SparkSession, tmp_path: Path) -> None:
+    """It has no active session, without which Spark does not find our format for a write."""
+    fill(tmp_path / "logs")
+    found = records_of(spark, str(tmp_path / "logs"))
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(import_records, found, str(tmp_path / "new")).result()
+    assertDataFrameEqual(records_of(spark, str(tmp_path / "new")), found)
 
 
 def test_the_command(
