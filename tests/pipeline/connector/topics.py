@@ -89,7 +89,7 @@ def write_topics(broker: Broker) -> None:
 def wait_for_log_starts(log_dir: Path) -> None:
     """Wait until the broker has noted where `trimmed` begins."""
     expected = {("trimmed", number): start for number, start in enumerate(LOG_STARTS)}
-    _wait_for(log_dir / "log-start-offset-checkpoint", expected)
+    wait_for_checkpoint(log_dir / "log-start-offset-checkpoint", expected)
 
 
 def wait_for_cleaner(log_dir: Path) -> None:
@@ -100,10 +100,11 @@ def wait_for_cleaner(log_dir: Path) -> None:
         (name, number): max(int(path.stem) for path in log_dir.glob(f"{name}-{number}/*.log"))
         for name, number in names
     }
-    _wait_for(log_dir / "cleaner-offset-checkpoint", active)
+    wait_for_checkpoint(log_dir / "cleaner-offset-checkpoint", active)
 
 
-def _wait_for(checkpoint: Path, expected: Mapping[tuple[str, int], int]) -> None:
+def wait_for_checkpoint(checkpoint: Path, expected: Mapping[tuple[str, int], int]) -> None:
+    """Wait until a checkpoint file has these offsets of partitions."""
     deadline = time.monotonic() + TIMEOUT_S
     while not expected.items() <= (noted := _noted(checkpoint)).items():
         assert time.monotonic() < deadline, f"{checkpoint}: {noted}, not {expected}"

@@ -7,43 +7,22 @@ headers included.
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from tests.pipeline.connector import topics
 from tests.pipeline.connector.topics import CODECS, T0, TOPICS, Broker
-from tests.support.broker_process import BrokerProcess
-from tests.support.reference_kafka import ReferenceKafka
+from tests.pipeline.spark.readers import BROKERS, REFUSALS, Options, Readers, running_broker
 from tests.support.toolchain import require
 
 pytestmark = [pytest.mark.kafka, pytest.mark.client, pytest.mark.slow]
 
 SPARKS_TOPIC: Final = "written-by-spark"
-# The records are years old, and shall not be deleted for that; where logs start is noted at once.
-SETTINGS: Final = {
-    "num.partitions": "2",
-    "log.retention.ms": "-1",
-    "log.flush.start.offset.checkpoint.interval.ms": "100",
-    "log.initial.task.delay.ms": "100",
-    "log.cleaner.backoff.ms": "100",
-}
-SHOWN_MAX: Final = 5
-
-Options = Mapping[str, str]
 ALL: Final = {"subscribePattern": ".+", "includeHeaders": "true"}
 SMALL_SPLITS: Final = {"maxSplitBytes": "100000"}
-# Without it, each partition ends in a long poll, and each wrong offset in waiting.
-NO_WAITING: Final = {
-    "kafka.fetch.max.wait.ms": "1",
-    "fetchOffset.numRetries": "1",
-    "fetchOffset.retryIntervalMs": "1",
-}
 # Spark keeps its producers for minutes; those of a broker that is gone shall not ask for it.
 ENDS_QUIETLY: Final = {
     "kafka.reconnect.backoff.ms": "600000",
@@ -52,65 +31,21 @@ ENDS_QUIETLY: Final = {
 COMMITTED: Final = {"kafka.isolation.level": "read_committed"}
 
 
-class Written(NamedTuple):
-    """A running broker and the directory with its files."""
-
-    bootstrap: str
-    directory: Path
-
-
-class Readers(NamedTuple):
-    """The two that are compared, over the same records."""
-
-    spark: SparkSession
-    written: Written
-
-    def ours(self, options: Options) -> DataFrame:
-        """From the files."""
-        reader = self.spark.read.format("kafka_segments").options(**options)
-        return reader.load(str(self.written.directory))
-
-    def connector(self, options: Options) -> DataFrame:
-        """From the broker."""
-        reader = self.spark.read.format("kafka").options(**NO_WAITING).options(**options)
-        return reader.option("kafka.bootstrap.servers", self.written.bootstrap).load()
-
-    def differences(self, options: Options) -> list[str]:
-        """The first rows that only one of them has."""
-        ours, connector = self.ours(options).cache(), self.connector(options).cache()
-        assert ours.schema == connector.schema
-        lacking = connector.exceptAll(ours).selectExpr("'lacking' AS what", "*")
-        extra = ours.exceptAll(connector).selectExpr("'extra' AS what", "*")
-        try:
-            return [str(row.asDict())[:500] for row in lacking.union(extra).take(SHOWN_MAX)]
-        finally:
-            ours.unpersist()
-            connector.unpersist()
-
-
-@pytest.fixture(scope="module", params=["kafka", "broker-lite"])
+@pytest.fixture(scope="module", params=BROKERS)
 def readers(
     request: pytest.FixtureRequest,
     connector: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Readers]:
     """Both readers, once over what Kafka wrote and once over what broker-lite wrote."""
-    folder = tmp_path_factory.mktemp("exactness")
     if request.param == "kafka":
         require("java", "mvn")
-        with ReferenceKafka(folder / "kafka", settings=SETTINGS, heap="500m") as kafka:
-            write_topics(connector, Broker("127.0.0.1", kafka.port))
-            topics.wait_for_cleaner(kafka.log_dir)
-            topics.wait_for_log_starts(kafka.log_dir)
-            yield Readers(connector, Written(kafka.bootstrap, kafka.log_dir))
-        kafka.remove()
-        return
-    settings = [f"{name}={value}" for name, value in SETTINGS.items()]
-    with BrokerProcess(folder / "data", settings=settings) as broker:
-        write_topics(connector, Broker(broker.host, broker.port))
-        topics.wait_for_cleaner(broker.data_dir)
-        topics.wait_for_log_starts(broker.data_dir)
-        yield Readers(connector, Written(broker.bootstrap, broker.data_dir))
+    folder = tmp_path_factory.mktemp("exactness")
+    with running_broker(request.param, folder) as written:
+        write_topics(connector, written.broker)
+        topics.wait_for_cleaner(written.directory)
+        topics.wait_for_log_starts(written.directory)
+        yield Readers(connector, written)
 
 
 def write_topics(spark: SparkSession, broker: Broker) -> None:
@@ -233,5 +168,5 @@ WRONG: Final[Mapping[str, Options]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_the_connector_refuses_is_refused(readers: Readers, name: str) -> None:
     for reader in (readers.connector, readers.ours):
-        with pytest.raises((PySparkException, Py4JJavaError)):
+        with pytest.raises(REFUSALS):
             reader(WRONG[name]).count()
