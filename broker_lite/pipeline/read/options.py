@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from broker_lite.pipeline.read import option_values
+from broker_lite.pipeline.read.counting import Counting
 from broker_lite.pipeline.read.formats import FORMAT_OPTIONS, column_formats
 from broker_lite.pipeline.read.offset_limits import (
     EARLIEST_OFFSET,
@@ -128,6 +129,7 @@ class ReadOptions:
         max_records_per_partition: the most offsets in a split.
         max_split_bytes: approximate size of a split in bytes, None for split_bytes() to choose.
         formats: of the columns that are decoded, by their names.
+        counting: what is counted, instead of the rows of the record view; None to read them.
     """
 
     path: str
@@ -151,6 +153,7 @@ class ReadOptions:
     on_corrupt: OnCorrupt
     compacted: Compacted
     formats: tuple[tuple[str, ColumnFormat], ...] = ()
+    counting: Counting | None = None
 
     @classmethod
     def parse(

@@ -8,6 +8,7 @@ that was made. If all of Spark runs on this machine, it listens on the loopback 
 run this Python.
 
 `spark.broker_lite.logs=PATH` makes the topics of a log directory tables of the database `logs`.
+`spark.broker_lite.pruning=false` makes Spark read all columns, as in a session not from here.
 
 An existing session is returned unchanged. In a program that spark-submit runs, its settings win
 over these defaults, but not over `conf`.
@@ -29,10 +30,12 @@ import broker_lite
 from broker_lite.pipeline.spark.catalog import DATABASE, DATABASE_NAME, LOGS, register_logs
 from broker_lite.pipeline.spark.class_archive import ClassArchive, class_archive
 from broker_lite.pipeline.spark.java import Java, find_java, quiet_home
+from broker_lite.pipeline.spark.pruned_columns import is_wanted, jars_with_pruning, prune_columns
 
 LOOPBACK: Final = "127.0.0.1"
 
 _QUIET_LOG: Final = Path(__file__).with_name("log4j2.properties").as_uri()
+_JARS: Final = "spark.jars"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # set by spark-submit
 _EVERYWHERE: Final = MappingProxyType(
@@ -87,7 +90,7 @@ def session(
         SparkContext._ensure_initialized()
         settings = {name: SparkConf().get(name, value) for name, value in _EVERYWHERE.items()}
         place = conf.get(LOGS, SparkConf().get(LOGS, ""))
-        return _started(_builder(app_name, master, {**settings, **_named(place), **conf}), place)
+        return _started(app_name, master, {**settings, **_named(place), **conf}, place)
     java = find_java()
     master = master or "local[*]"
     place = conf.get(LOGS, "")
@@ -100,8 +103,10 @@ def session(
         if "-Dlog4j" not in given:
             options = f'"-Dlog4j2.configurationFile={_QUIET_LOG}" {options}'
     settings[_JAVA_OPTIONS] = options
+    if is_wanted(settings):
+        settings[_JARS] = jars_with_pruning(settings.get(_JARS, ""))
     with _environment(_variables(java, master)):
-        return _started(_builder(app_name, master, settings), place)
+        return _started(app_name, master, settings, place)
 
 
 def _named(place: str) -> dict[str, str]:
@@ -109,9 +114,13 @@ def _named(place: str) -> dict[str, str]:
     return {DATABASE: DATABASE_NAME} if place else {}
 
 
-def _started(builder: SparkSession.Builder, place: str) -> SparkSession:
+def _started(
+    app_name: str, master: str | None, settings: Mapping[str, str], place: str
+) -> SparkSession:
     """Start the session; its catalog, if a log directory was named."""
-    spark = builder.getOrCreate()
+    spark = _builder(app_name, master, settings).getOrCreate()
+    if is_wanted(settings):
+        prune_columns(spark)
     if place:
         register_logs(spark, place)
     return spark

@@ -9,6 +9,7 @@ from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.options import ReadOptions, View
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.views.batch_view import batch_rows, batch_schema
+from broker_lite.pipeline.views.count_view import count_batches, count_schema
 from broker_lite.pipeline.views.decoded_columns import decoded_batches, decoded_schema
 from broker_lite.pipeline.views.index_view import index_rows, index_schema
 from broker_lite.pipeline.views.record_schema import record_schema
@@ -33,9 +34,12 @@ _FORMS: Final[Mapping[View, _Form]] = {
 
 
 _DECODED: Final = _Form(decoded_schema, decoded_batches)
+_COUNTED: Final = _Form(count_schema, count_batches)
 
 
 def _form(options: ReadOptions) -> _Form:
+    if options.counting is not None:
+        return _COUNTED
     return _DECODED if options.formats else _FORMS[options.view]
 
 
