@@ -5,7 +5,7 @@ returns these effects. The records are written first, as one batch; only then ar
 sent. If the records cannot be written, the coordinator's state is loaded from the log again.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator.group_history import Note
 from broker_lite.wire.structs import Struct
@@ -36,6 +36,28 @@ class StateRecord(NamedTuple):
 Reply = tuple[object, Struct]
 """The token of an open request, and its response."""
 
+NO_START: Final = -1
+"""The start offset of a share group's partition that nobody has read from yet."""
+
+
+class ShareStart(NamedTuple):
+    """The state of a share group's partition begins, anew if it is there; or it ends.
+
+    Attributes:
+        group_id: of the share group.
+        topic_id: of the partition's topic.
+        partition: its index.
+        start_offset: the first record that the group gets; NO_START if its first reader decides,
+            None if the state ends.
+        state_epoch: the epoch of the group at that time.
+    """
+
+    group_id: str
+    topic_id: bytes
+    partition: int
+    start_offset: int | None
+    state_epoch: int
+
 
 class Effects:
     """The records and replies of one event, collected while the event is handled.
@@ -45,11 +67,12 @@ class Effects:
         replies: each with the token of the request that it answers.
         prompt: tokens whose replies do not wait until the records are replicated.
         notes: what groups did, and why, for people.
+        share_starts: states of share groups' partitions that are written before the records.
         producer: the producer id and epoch of the transaction that the records belong to, None if
             they belong to none.
     """
 
-    __slots__ = ("notes", "producer", "prompt", "records", "replies")
+    __slots__ = ("notes", "producer", "prompt", "records", "replies", "share_starts")
 
     def __init__(self) -> None:
         self.producer: tuple[int, int] | None = None
@@ -57,6 +80,7 @@ class Effects:
         self.replies: list[Reply] = []
         self.prompt: tuple[object, ...] = ()
         self.notes: tuple[Note, ...] = ()
+        self.share_starts: list[ShareStart] = []
 
     def write(self, key: bytes, value: bytes | None) -> None:
         """Add a record."""
@@ -67,6 +91,7 @@ class Effects:
         self.records += later.records
         self.replies += later.replies
         self.notes += later.notes
+        self.share_starts += later.share_starts
 
     def note(self, group_id: str, epoch: int, what: str) -> None:
         """Tell people what a group did, and why."""

@@ -13,11 +13,14 @@ _MS_PER_MINUTE: Final = 60_000
 # how long a first JoinGroup may wait for its response, whatever the session timeout is (G-04)
 _NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
 
-# the configs of a single group (resource type 32) for the consumer protocol (G-91)
+# the configs of a single group (resource type 32) for its members (G-91)
 _FIELD_OF_GROUP_CONFIG: Final = {
     "consumer.session.timeout.ms": "consumer_session_timeout_ms",
     "consumer.heartbeat.interval.ms": "consumer_heartbeat_interval_ms",
     "consumer.assignment.interval.ms": "consumer_assignment_interval_ms",
+    "share.session.timeout.ms": "share_session_timeout_ms",
+    "share.heartbeat.interval.ms": "share_heartbeat_interval_ms",
+    "share.assignment.interval.ms": "share_assignment_interval_ms",
 }
 
 
@@ -40,6 +43,10 @@ class GroupSettings:
         upgrade: whether a classic group may become a consumer group (G-12).
         downgrade: whether a consumer group may become a classic group (G-12).
         consumer_assignment_interval_ms: the least time between two target assignments (G-13).
+        share_session_timeout_ms: the session timeout of a share group's member.
+        share_heartbeat_interval_ms: the heartbeat interval of a share group's member.
+        share_size_max: how many members a share group may have.
+        share_assignment_interval_ms: the least time between two target assignments.
         held_bytes_max: how much memory the members of all groups may take.
     """
 
@@ -57,6 +64,10 @@ class GroupSettings:
     upgrade: bool = True
     downgrade: bool = True
     consumer_assignment_interval_ms: int = 0
+    share_session_timeout_ms: int = 45_000
+    share_heartbeat_interval_ms: int = 5_000
+    share_size_max: int = 200
+    share_assignment_interval_ms: int = 0
     held_bytes_max: int = 268_435_456
 
     @classmethod
@@ -77,6 +88,10 @@ class GroupSettings:
             upgrade=policy in ("bidirectional", "upgrade"),
             downgrade=policy in ("bidirectional", "downgrade"),
             consumer_assignment_interval_ms=settings.group_consumer_assignment_interval_ms,
+            share_session_timeout_ms=settings.group_share_session_timeout_ms,
+            share_heartbeat_interval_ms=settings.group_share_heartbeat_interval_ms,
+            share_size_max=settings.group_share_max_size,
+            share_assignment_interval_ms=settings.group_share_assignment_interval_ms,
             held_bytes_max=settings.broker_lite_groups_max_bytes,
         )
 
@@ -84,8 +99,8 @@ class GroupSettings:
         """Return these settings, overridden by the configs of one group.
 
         Args:
-            configs: of the group, by Kafka's names; only those of the consumer protocol are used.
-                The caller has checked that each is a number within the broker's bounds.
+            configs: of the group, by Kafka's names; only those of members are used. The
+                caller has checked that each is a number within the broker's bounds.
 
         See: G-91.
         """

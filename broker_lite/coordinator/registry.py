@@ -12,11 +12,13 @@ from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.held_bytes import HeldBytes
 from broker_lite.coordinator.migration.downgrade import downgrade
+from broker_lite.coordinator.share.changes import drop_group
+from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.timers import TimerKey, Timers
 from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import ErrorCode, NotCoordinator
 
-Group = ClassicGroup | ConsumerGroup
+Group = ClassicGroup | ConsumerGroup | ShareGroup
 
 # the most bytes of records in one batch; Kafka's own limit is about 1 MB
 _BATCH_BYTES_MAX: Final = 500_000
@@ -107,12 +109,12 @@ class GroupRegistry:
             group.settings = self.settings_of(group_id)
 
     def topics_changed(self, names: Collection[str]) -> None:
-        """Let consumer groups look again at topics that were created, deleted or grew.
+        """Let consumer and share groups look again at topics that were created, deleted or grew.
 
         See: G-84.
         """
         for group in self.groups.values():
-            if isinstance(group, ConsumerGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup):
                 group.topics_changed(names)
 
     def classic(self, group_id: str) -> ClassicGroup | None:
@@ -124,6 +126,11 @@ class GroupRegistry:
         """Return the consumer group of an id, or None if there is none."""
         group = self.groups.get(group_id)
         return group if isinstance(group, ConsumerGroup) else None
+
+    def share(self, group_id: str) -> ShareGroup | None:
+        """Return the share group of an id, or None if there is none."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ShareGroup) else None
 
     def add(self, group: Group) -> None:
         """Add a group; it replaces a group with the same id."""
@@ -159,6 +166,12 @@ class GroupRegistry:
         self.add(group)
         return group
 
+    def make_share(self, group_id: str) -> ShareGroup:
+        """Add an empty share group; no record is written."""
+        group = ShareGroup(group_id, self.timers, self.settings_of(group_id), self.topics)
+        self.add(group)
+        return group
+
     def _downgrade(
         self, group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
     ) -> bool:
@@ -178,6 +191,9 @@ class GroupRegistry:
         """Remove a group that has no members; its offsets stay."""
         if isinstance(group, ConsumerGroup):
             delete_group(group, effects)
+        elif isinstance(group, ShareGroup):
+            group.unload()
+            drop_group(group, effects)
         else:
             group.write_tombstone(effects)
             # ids that were given out, and that no member joined with, may be left
@@ -199,6 +215,7 @@ def in_batches(group_id: str, effects: Effects) -> GroupEffects:
     restart and are removed the next time.
     """
     batches = [(group_id, Effects())]
+    batches[0][1].share_starts = effects.share_starts
     size_bytes = 0
     for record in effects.records:
         size_bytes += len(record.key) + len(record.value or b"")

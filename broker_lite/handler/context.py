@@ -271,11 +271,13 @@ class HandlerContext:
     `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
     its client is above a quota.
     `passage` is set by a Produce to a slow topic: what its answer waits for.
+    `at_close` is called when the connection has ended, each function once.
     `stop` is set when the work that threads do for this connection has to end.
     """
 
     __slots__ = (
         "apis",
+        "at_close",
         "authorizer",
         "client_address",
         "client_log",
@@ -365,6 +367,7 @@ class HandlerContext:
         self.nothing_to_give = Stopwatch()
         self.throttled = Stopwatch()
         self.stop = Stop()
+        self.at_close: dict[object, Callable[[], object]] = {}
 
     def offers(self, request: Request) -> bool:
         """Whether the API of a request is offered in its version."""

@@ -1,16 +1,21 @@
 """The part of the table of APIs that a broker of some release offers."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from broker_lite.handler import emulate
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, Api
 
+SHARE_APIS: Final = frozenset((76, 77, 78, 79, 90, 91, 92))
+"""The APIs of share groups."""
 
-def offered(release: str) -> Mapping[int, Api]:
+
+def offered(release: str, *, shares: bool = True) -> Mapping[int, Api]:
     """Return the part of the table that a broker of a release offers.
 
     Args:
         release: one of settings.RELEASES.
+        shares: whether there are share groups.
 
     Returns:
         The APIs and versions that are both in the table and in the release.
@@ -27,6 +32,6 @@ def offered(release: str) -> Mapping[int, Api]:
             max_version=min(api.max_version, highest[key]),
         )
         for key, api in APIS.items()
-        if key in highest
+        if key in highest and (shares or key not in SHARE_APIS)
     }
     return {key: api for key, api in common.items() if api.min_version <= api.max_version}

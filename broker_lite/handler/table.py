@@ -126,6 +126,13 @@ APIS: Final[Mapping[int, Api]] = {
     72: Api("PushTelemetry", 0, 0, 0, _later("telemetry", "handle_push")),
     74: Api("ListConfigResources", 0, 1, 0, _later("configs.list_config_resources")),
     75: Api("DescribeTopicPartitions", 0, 0, 0, _later("topics.describe_topic_partitions")),
+    76: Api("ShareGroupHeartbeat", 1, 1, 0, _later("groups.share", "handle_heartbeat")),
+    77: Api("ShareGroupDescribe", 1, 1, 0, _later("groups.share", "handle_describe")),
+    78: Api("ShareFetch", 1, 2, 0, _later("share.fetch")),
+    79: Api("ShareAcknowledge", 1, 2, 0, _later("share.acknowledge")),
+    90: Api("DescribeShareGroupOffsets", 0, 1, 0, _later("share.offsets", "handle_describe")),
+    91: Api("AlterShareGroupOffsets", 0, 0, 0, _later("share.offsets", "handle_alter")),
+    92: Api("DeleteShareGroupOffsets", 0, 0, 0, _later("share.offsets", "handle_delete")),
 }
 
 OLD_MIN_VERSIONS: Final[Mapping[int, int]] = {0: 0, 1: 0, 8: 0, 9: 0}

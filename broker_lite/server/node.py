@@ -316,6 +316,8 @@ class Node:
         """Make room for another connection after one has ended."""
         self._connections.discard(connection)
         connection.context.telemetry.disconnected(connection.context.connection_id)
+        for ended in connection.context.at_close.values():
+            ended()
         self._shares.descriptors.give_back()
         ip = connection.client_ip
         self._connections_per_ip[ip] -= 1

@@ -11,6 +11,8 @@ from broker_lite.coordinator.consumer.describe import describe
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assignment
 from broker_lite.coordinator.registry import Group
+from broker_lite.coordinator.share.describe import describe as describe_share
+from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.errors import BrokerError, NotCoordinator
 from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
@@ -20,6 +22,7 @@ from broker_lite.wire import DecodeError
 _DEAD: Final = "Dead"
 _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
+_SHARE: Final = "share"
 
 Assigned = dict[str, list[int]]
 """Partitions by topic."""
@@ -120,6 +123,8 @@ def summary_of(life: Life, group: Group) -> GroupSummary:
     topic = life.coordinators.groups.topic
     if isinstance(group, ConsumerGroup):
         kind, protocol_type, epoch = _CONSUMER, PROTOCOL_TYPE, group.group_epoch
+    elif isinstance(group, ShareGroup):
+        kind, protocol_type, epoch = _SHARE, _SHARE, group.group_epoch
     else:
         kind, protocol_type = _CLASSIC, group.protocol_type or ""
         epoch = group.rebalance.generation
@@ -173,7 +178,10 @@ def view_of(life: Life, group_id: str) -> GroupView:
             offsets={},
             history=_history(life, group_id),
         )
-    members = _consumers(group) if isinstance(group, ConsumerGroup) else _classic(group)
+    if isinstance(group, ConsumerGroup):
+        members = _consumers(group)
+    else:
+        members = _sharers(group) if isinstance(group, ShareGroup) else _classic(group)
     offsets = _offsets(life, group_id, members)
     lags = [each.lag for some in offsets.values() for each in some.values()]
     return GroupView(
@@ -226,6 +234,22 @@ def _consumers(group: ConsumerGroup) -> list[MemberView]:
             },
         )
         for member in describe(group).members
+    ]
+
+
+def _sharers(group: ShareGroup) -> list[MemberView]:
+    return [
+        MemberView(
+            id=member.member_id,
+            instance_id=None,
+            client_id=member.client_id,
+            host=member.client_host.lstrip("/"),
+            epoch=member.member_epoch,
+            assigned={
+                each.topic_name: each.partitions for each in member.assignment.topic_partitions
+            },
+        )
+        for member in describe_share(group).members
     ]
 
 

@@ -22,12 +22,12 @@ from tests.support.toolchain import require
 GOLDEN: Final = Path(__file__).parent.parent / "vectors" / "api_versions.json"
 NOT_OFFERED: Final = {
     "voters that come and go": {80, 81},
-    "share groups": {76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92},
+    "the state of share groups between brokers": {83, 84, 85, 86, 87},
     "streams groups": {88, 89},
 }
 RECEIVED: Final = {"71": [0, 0], "72": [0, 0]}
 """Client metrics: Kafka offers them where one of its reporters is a receiver; here is one."""
-NOT_SERVED: Final = {"kraft.version", "share.version", "streams.version"}
+NOT_SERVED: Final = {"kraft.version", "streams.version"}
 
 
 def told(response: Any) -> dict[str, Any]:

@@ -9,16 +9,21 @@ from broker_lite.errors import BrokerError
 
 GROUP_APIS: Final = frozenset(
     (
+        "AlterShareGroupOffsets",
         "ConsumerGroupDescribe",
         "ConsumerGroupHeartbeat",
         "DeleteGroups",
+        "DeleteShareGroupOffsets",
         "DescribeGroups",
+        "DescribeShareGroupOffsets",
         "Heartbeat",
         "JoinGroup",
         "LeaveGroup",
         "OffsetCommit",
         "OffsetDelete",
         "OffsetFetch",
+        "ShareGroupDescribe",
+        "ShareGroupHeartbeat",
         "SyncGroup",
         "TxnOffsetCommit",
     )

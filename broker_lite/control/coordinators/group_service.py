@@ -27,6 +27,7 @@ from broker_lite.control.coordinators.group_state import GroupState
 from broker_lite.control.coordinators.replicated_offsets import ReplicatedOffsets
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.rounds import Rounds
+from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
@@ -52,6 +53,7 @@ class Groups:
 
     Attributes:
         topic: the topic of the state log.
+        shares: what share groups have of partitions.
         rounds: gives requests of members their turn when very many come at once.
     """
 
@@ -81,7 +83,9 @@ class Groups:
         self._alarm = alarm
         self._waits = ReplicationWaits(self.topic, clock, alarm)
         timeout_ms = cluster.settings.offsets_commit_timeout_ms
+        self.shares = Shares(cluster=cluster, clock=clock, alarm=alarm)
         self._state = GroupState(self._waits, clock, alarm, lambda: self.coordinator, timeout_ms)
+        self._state.put_share_starts = self.shares.put_starts
         self._expiry = ExpiryTimes(self.topic.partition_of)
         self._lagging = cluster.logs.commits.lagging
         self._replicated = ReplicatedOffsets(self.topic)
@@ -90,6 +94,7 @@ class Groups:
         """Load the state log; a partition that cannot be read is loaded when it is needed."""
         for partition in self.topic.partitions_to_replay():
             self._state.load(partition)
+        self.shares.start()
         self._expiry.start(self._clock.steady_ms() + self._expiry_interval_ms)
         self._cluster.watchers.add(self)
 
@@ -280,12 +285,14 @@ class Groups:
         deadline_ms = (
             None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
         )
-        deadlines = (deadline_ms, self._waits.next_deadline_ms(), self._expiry.next_ms)
+        others = self._waits.next_deadline_ms(), self.shares.next_deadline_ms()
+        deadlines = (deadline_ms, *others, self._expiry.next_ms)
         return min(each for each in deadlines if each is not None)
 
     def on_time(self) -> None:
         """Run the due timers of groups, and remove expired offsets when that is due."""
         self._waits.on_time()
+        self.shares.on_time()
         if not self._lagging:
             self._replicated.forget_all()
         now_ms = self._clock.steady_ms()
@@ -321,6 +328,7 @@ class Groups:
 
         See: G-73, G-84.
         """
+        self.shares.topics_changed(deleted)
         coordinator = self._coordinator
         if coordinator is None:
             return
@@ -345,6 +353,7 @@ class Groups:
         Rule: C-65 (CoordinatorRuntime.scheduleLoadOperation).
         See: C-63, C-64, C-66, G-84.
         """
+        self.shares.partitions_moved(moved)
         if self._coordinator is not None:
             self._coordinator.registry.topics_changed({one[0].name for one in moved})
         moves = [one for one in self.topic.moves(moved) if one.before.leader != one.after.leader]
@@ -366,6 +375,7 @@ class Groups:
 
         See: G-91.
         """
+        self.shares.configs_changed(resources)
         if self._coordinator is None:
             return
         from broker_lite.coordinator.group_settings import GroupSettings

@@ -6,7 +6,7 @@ loaded again. If it cannot be read, its groups are not available until it can.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -14,7 +14,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.metadata.topic import NO_LEADER
-from broker_lite.coordinator.effects import Effects, Reply
+from broker_lite.coordinator.effects import Effects, Reply, ShareStart
 from broker_lite.coordinator.group_history import GroupHistory
 from broker_lite.errors import (
     BrokerError,
@@ -50,6 +50,7 @@ class GroupState:
         waits: for the replicas of the log's partitions.
         unloaded: partitions that could not be read, or that have not been read again yet.
         history: what groups did since the start.
+        put_share_starts: writes the states of share groups' partitions that begin or end.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class GroupState:
         self._alarm = alarm
         self._get_coordinator = get_coordinator
         self._write_timeout_ms = write_timeout_ms
+        self.put_share_starts: Callable[[Sequence[ShareStart]], None] | None = None
 
     def open_partition(self, group_id: str) -> int:
         """Return the partition of a group, which is loaded now if it was not before.
@@ -206,6 +208,8 @@ class GroupState:
     def _append(self, partition: int, effects: Effects) -> None:
         if effects.notes:
             self.history.add(self._clock.now_ms(), effects.notes)
+        if effects.share_starts and self.put_share_starts is not None:
+            self.put_share_starts(effects.share_starts)
         if effects.records:
             now_ms = self._clock.steady_ms()
             self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)

@@ -12,6 +12,7 @@ from broker_lite.settings import Settings
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
+SHARE_TOPIC: Final = "__share_group_state"
 
 
 def _offsets_topic(settings: Settings) -> NewTopic:
@@ -44,8 +45,28 @@ def _transactions_topic(settings: Settings) -> NewTopic:
     )
 
 
+def _share_topic(settings: Settings) -> NewTopic:
+    """Source: ShareCoordinatorService.shareGroupStateTopicConfigs."""
+    return NewTopic(
+        SHARE_TOPIC,
+        settings.share_coordinator_state_topic_num_partitions,
+        settings.share_coordinator_state_topic_replication_factor,
+        configs=(
+            ("cleanup.policy", "delete"),
+            ("compression.type", "producer"),
+            ("min.insync.replicas", str(settings.share_coordinator_state_topic_min_isr)),
+            ("retention.ms", "-1"),
+            ("segment.bytes", str(settings.share_coordinator_state_topic_segment_bytes)),
+        ),
+    )
+
+
 _MAKE: Final[Mapping[str, Callable[[Settings], NewTopic]]] = MappingProxyType(
-    {OFFSETS_TOPIC: _offsets_topic, TRANSACTIONS_TOPIC: _transactions_topic}
+    {
+        OFFSETS_TOPIC: _offsets_topic,
+        TRANSACTIONS_TOPIC: _transactions_topic,
+        SHARE_TOPIC: _share_topic,
+    }
 )
 
 

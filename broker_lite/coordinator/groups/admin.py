@@ -25,6 +25,9 @@ from broker_lite.coordinator.registry import (
     is_empty,
 )
 from broker_lite.coordinator.repeats import few_repeats
+from broker_lite.coordinator.share.changes import put_group_epoch as put_share_epoch
+from broker_lite.coordinator.share.describe import describe as describe_share
+from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
@@ -34,6 +37,7 @@ _GROUP_ID_NOT_FOUND: Final = 6
 
 _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
+_SHARE: Final = "share"
 
 
 class GroupAdmin:
@@ -55,6 +59,8 @@ class GroupAdmin:
         for group_id, group in self._registry.groups.items():
             if isinstance(group, ConsumerGroup):
                 group_type = protocol_type = _CONSUMER
+            elif isinstance(group, ShareGroup):
+                group_type = protocol_type = _SHARE
             else:
                 group_type, protocol_type = _CLASSIC, group.protocol_type or ""
             state = group.state.value
@@ -151,9 +157,41 @@ class GroupAdmin:
         if isinstance(group, ConsumerGroup):
             put_group_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
             effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
+        elif isinstance(group, ShareGroup):
+            put_share_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
+            effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
         elif group.state is not ClassicGroupState.PREPARING_REBALANCE:
             prepare_rebalance(group, effects, now_ms, "asked for by a test")
         return effects
+
+    def describe_share_groups(
+        self, request: messages.ShareGroupDescribeRequest, foreign: Container[str] = ()
+    ) -> messages.ShareGroupDescribeResponse:
+        """Answer a ShareGroupDescribe.
+
+        Args:
+            request: the decoded message.
+            foreign: those of its groups that another broker coordinates.
+
+        See: K-06, C-60.
+        """
+        message = messages.ShareGroupDescribeResponse
+        response = message()
+        for group_id in few_repeats(request.group_ids):
+            group = self._registry.groups.get(group_id)
+            if isinstance(group, ShareGroup) and group_id not in foreign:
+                response.groups.append(describe_share(group))
+                continue
+            described = message.DescribedGroup(group_id=group_id)
+            if not group_id:
+                described.error_code = ErrorCode.INVALID_GROUP_ID
+            elif group_id in foreign:
+                described.error_code = ErrorCode.NOT_COORDINATOR
+            else:
+                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+                described.error_message = _missing(group_id, group is not None, _SHARE)
+            response.groups.append(described)
+        return response
 
     def delete_groups(
         self, request: messages.DeleteGroupsRequest, foreign: Container[str] = ()

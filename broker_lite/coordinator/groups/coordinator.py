@@ -13,6 +13,7 @@ from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.groups.admin import GroupAdmin
 from broker_lite.coordinator.groups.members import GroupMembers
 from broker_lite.coordinator.groups.replay import GroupReplay
+from broker_lite.coordinator.groups.share_offsets import ShareOffsets
 from broker_lite.coordinator.offsets.commit import OffsetCommits
 from broker_lite.coordinator.offsets.fetch import OffsetFetches
 from broker_lite.coordinator.offsets.removal import OffsetRemovals
@@ -37,6 +38,7 @@ class GroupCoordinator:
         fetches: OffsetFetch.
         removals: OffsetDelete, and the removal of expired offsets and those of deleted topics.
         admin: requests that list, describe and delete groups.
+        share_offsets: where share groups start.
         replay: loads groups from the state log.
     """
 
@@ -48,6 +50,7 @@ class GroupCoordinator:
         "registry",
         "removals",
         "replay",
+        "share_offsets",
         "timers",
     )
 
@@ -65,4 +68,5 @@ class GroupCoordinator:
         self.fetches = OffsetFetches(registry)
         self.removals = OffsetRemovals(registry)
         self.admin = GroupAdmin(registry, self.removals)
+        self.share_offsets = ShareOffsets(registry)
         self.replay = GroupReplay(registry, self.removals)

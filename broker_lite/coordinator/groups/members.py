@@ -34,14 +34,19 @@ from broker_lite.coordinator.migration import join as migration_join
 from broker_lite.coordinator.migration import requests as migration_requests
 from broker_lite.coordinator.migration.upgrade import check_upgrade, fill_from_classic
 from broker_lite.coordinator.registry import GroupEffects, GroupRegistry, is_empty
+from broker_lite.coordinator.share import heartbeat as share_heartbeat
+from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.share.member import LEAVE_EPOCH as SHARE_LEAVE_EPOCH
 from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.texts import cut, is_too_long
-from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound
+from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound, NotCoordinator
 from broker_lite.wire import messages
 
 _NO_GROUP: Final = "Consumer group {} not found."
 _NOTHING_TO_LEAVE: Final = "Group {} not found."
 _NO_CONSUMER_GROUP: Final = "Group {} is not a consumer group."
+_NO_SHARE_GROUP: Final = "Group {} is not a share group."
+_NO_GROUP_TO_SHARE: Final = "Share group {} not found."
 
 
 class GroupMembers:
@@ -64,6 +69,9 @@ class GroupMembers:
             effects.reply(caller.token, refusal)
             return effects
         group = self._registry.find(request.group_id, caller)
+        if isinstance(group, ShareGroup):
+            refuse_join(effects, caller, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            return effects
         if isinstance(group, ConsumerGroup):
             if not is_empty(group):
                 classic = migration_join.join(group, request, caller, effects, now_ms)
@@ -110,7 +118,7 @@ class GroupMembers:
             refuse_sync(effects, caller, error_code)
             return effects
         group = self._registry.find(request.group_id, caller)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             refuse_sync(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
             migration_requests.sync(group, request, caller, effects, now_ms)
@@ -128,7 +136,7 @@ class GroupMembers:
             answer_heartbeat(effects, caller, ErrorCode.INVALID_GROUP_ID)
             return effects
         group = self._registry.find(request.group_id, caller)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             answer_heartbeat(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
             migration_requests.heartbeat(group, request, caller, effects, now_ms)
@@ -143,7 +151,7 @@ class GroupMembers:
         """
         effects = Effects()
         group = self._registry.find(request.group_id, caller) if request.group_id else None
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             refuse_leave(request, effects, caller)
         elif isinstance(group, ConsumerGroup):
             migration_requests.leave(group, request, caller, effects, now_ms)
@@ -171,6 +179,9 @@ class GroupMembers:
         group = registry.find(request.group_id, caller)
         if isinstance(group, ConsumerGroup):
             consumer_heartbeat.handle(group, request, caller, effects, now_ms)
+        elif isinstance(group, ShareGroup):
+            text = _NO_CONSUMER_GROUP.format(request.group_id)
+            _refuse_consumer(effects, caller, ErrorCode.GROUP_ID_NOT_FOUND, text)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):
             self._heartbeat_new_group(group, request, caller, effects, now_ms)
         elif request.member_epoch == 0 and group is not None:
@@ -182,6 +193,40 @@ class GroupMembers:
                 reason = _NOTHING_TO_LEAVE if leaves else _NO_GROUP
             error_code = ErrorCode.GROUP_ID_NOT_FOUND
             _refuse_consumer(effects, caller, error_code, reason.format(request.group_id))
+        return effects
+
+    def share_heartbeat(
+        self, request: messages.ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Effects:
+        """Handle a ShareGroupHeartbeat.
+
+        A group is created for its first member. Groups of other types are left alone, even if they
+        are empty.
+
+        Rule: K-07, G-116 (GroupMetadataManager.getOrMaybeCreatePersistedShareGroup).
+        See: G-113.
+        """
+        effects = Effects()
+        registry, group_id = self._registry, request.group_id
+        try:
+            share_heartbeat.check_heartbeat(request, caller.client_id)
+            group = registry.find(group_id, caller)
+            if group is not None and not isinstance(group, ShareGroup):
+                raise GroupIdNotFound(_NO_SHARE_GROUP.format(group_id))
+            if group is None and request.member_epoch != 0:
+                leaves = request.member_epoch == SHARE_LEAVE_EPOCH
+                text = _NOTHING_TO_LEAVE if leaves else _NO_GROUP_TO_SHARE
+                raise GroupIdNotFound(text.format(group_id))
+        except NotCoordinator:
+            raise
+        except BrokerError as error:
+            effects.reply(caller.token, share_heartbeat.refusal(error))
+            return effects
+        if group is None:
+            group = registry.make_share(group_id)
+        share_heartbeat.handle(group, request, caller, effects, now_ms)
+        if group.is_unwritten:
+            registry.remove(group_id)
         return effects
 
     def prepare_regexes(
@@ -285,6 +330,8 @@ class GroupMembers:
                 effects = Effects()
                 if isinstance(group, ConsumerGroup):
                     consumer_leave.on_timer(group, kind, member_id, effects, now_ms)
+                elif isinstance(group, ShareGroup):
+                    share_heartbeat.put_out(group, member_id, effects)
                 else:
                     classic_phases.on_timer(group, kind, member_id, effects, now_ms)
                 happened.append((group_id, effects))

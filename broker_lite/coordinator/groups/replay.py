@@ -1,11 +1,11 @@
 """Loads groups and offsets from `__consumer_offsets`.
 
-Compaction may have removed any of the older records of a log. Records of share and streams groups
-are skipped, because broker-lite does not have these groups. A group that belongs to another
+Compaction may have removed any of the older records of a log. Records of streams groups are
+skipped, because broker-lite does not have these groups. A group that belongs to another
 partition, because the state topic has grown, is skipped, too: only the records in its new partition
 count.
 
-See: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
+See: G-66, T-53 (GroupCoordinatorShard.replay).
 """
 
 from collections.abc import Iterable
@@ -28,6 +28,9 @@ from broker_lite.coordinator.offset_records import (
 )
 from broker_lite.coordinator.offsets.removal import OffsetRemovals
 from broker_lite.coordinator.registry import Group, GroupEffects, GroupRegistry
+from broker_lite.coordinator.share import records as share_records
+from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.share.replay import apply_record as apply_share_record
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, messages
 
@@ -72,6 +75,8 @@ class GroupReplay:
             self._classic(partition, key, value)
         elif record_type in consumer_records.CONSUMER_RECORD_TYPES:
             self._consumer(partition, record_type, key, value)
+        elif record_type in share_records.SHARE_RECORD_TYPES:
+            self._share(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """Start the timers of a loaded partition's groups, and drop offsets of missing topics.
@@ -83,7 +88,7 @@ class GroupReplay:
         met = self._met.pop(partition, {})
         for group in [groups[group_id] for group_id in met if group_id in groups]:
             effects = Effects()
-            if isinstance(group, ConsumerGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup):
                 group.loaded(now_ms)
             else:
                 classic_phases.loaded(group, effects, now_ms)
@@ -121,7 +126,7 @@ class GroupReplay:
     def _remove(self, groups: Iterable[Group]) -> list[Reply]:
         effects = Effects()
         for group in groups:
-            if isinstance(group, ConsumerGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup):
                 group.unload()
             else:
                 group.dismiss(ErrorCode.NOT_COORDINATOR, effects)
@@ -184,6 +189,21 @@ class GroupReplay:
             group = registry.make_consumer(group_id)
         apply_record(group, record_type, key, value)
         if value is None and record_type == consumer_records.GROUP_EPOCH:
+            registry.remove(group_id)
+
+    def _share(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
+        """Apply a record of a share group."""
+        registry = self._registry
+        group_id = share_records.group_of(key)
+        if not self._belongs(group_id, partition):
+            return
+        group = registry.share(group_id)
+        if group is None:
+            if value is None:
+                return
+            group = registry.make_share(group_id)
+        apply_share_record(group, record_type, key, value)
+        if value is None and record_type == share_records.GROUP_EPOCH:
             registry.remove(group_id)
 
     def _belongs(self, group_id: str, partition: int) -> bool:

@@ -18,6 +18,7 @@ from broker_lite.coordinator.offset_records import (
     encode_offset_value,
 )
 from broker_lite.coordinator.registry import GroupRegistry
+from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.texts import is_too_long
 from broker_lite.coordinator.topics import TopicView
 from broker_lite.errors import ErrorCode
@@ -192,8 +193,8 @@ class OffsetCommits:
     ) -> ErrorCode | None:
         """Return the error if the group refuses a commit, None if it accepts it.
 
-        Rule: G-61 (OffsetMetadataManager.validateOffsetCommit).
-        See: G-62, G-63, G-30, C-60.
+        Rule: G-61, G-64 (OffsetMetadataManager.validateOffsetCommit).
+        See: G-62, G-63, G-30, K-07, C-60.
         """
         version = caller.version
         if not self._registry.is_coordinated(caller):
@@ -207,6 +208,8 @@ class OffsetCommits:
             if version >= _GROUP_ID_NOT_FOUND:
                 return ErrorCode.GROUP_ID_NOT_FOUND
             return ErrorCode.ILLEGAL_GENERATION
+        if isinstance(group, ShareGroup):
+            return ErrorCode.GROUP_ID_NOT_FOUND
         if isinstance(group, ConsumerGroup):
             error_code = _check_consumer(group, request, version, is_transactional=False)
             is_old = error_code in _OLD_EPOCH
@@ -257,6 +260,8 @@ class OffsetCommits:
         group = self._registry.groups.get(request.group_id)
         if group is None:
             return ErrorCode.ILLEGAL_GENERATION if generation >= 0 else None
+        if isinstance(group, ShareGroup):
+            return ErrorCode.GROUP_ID_NOT_FOUND
         if isinstance(group, ClassicGroup):
             return _check_classic(group, request, version, is_transactional=True)
         if generation == -1 and not request.member_id and request.group_instance_id is None:

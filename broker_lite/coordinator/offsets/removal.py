@@ -21,6 +21,7 @@ from broker_lite.coordinator.registry import (
     is_empty,
     unsubscribed,
 )
+from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
@@ -208,7 +209,7 @@ def _existing_partitions(
 def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
     if not group_id:
         return ErrorCode.INVALID_GROUP_ID
-    if group is None:
+    if group is None or isinstance(group, ShareGroup):
         return ErrorCode.GROUP_ID_NOT_FOUND
     if isinstance(group, ConsumerGroup) or is_empty(group) or group.protocol_type == _CONSUMER:
         return None
@@ -216,9 +217,14 @@ def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
 
 
 def _is_removable(group: Group) -> bool:
-    """Return whether a group without offsets can be removed: no members, and no pending ids."""
-    return is_empty(group) and not (
-        isinstance(group, ClassicGroup) and group.roster.pending_members
+    """Return whether a group without offsets can be removed: no members, and no pending ids.
+
+    Share groups never have such offsets. They are there until they are deleted.
+    """
+    return (
+        is_empty(group)
+        and not isinstance(group, ShareGroup)
+        and not (isinstance(group, ClassicGroup) and group.roster.pending_members)
     )
 
 
@@ -239,7 +245,7 @@ def _retention_start(group: Group) -> RetentionStart | None:
 
     Rule: G-74 (offsetExpirationCondition of ClassicGroup and of ConsumerGroup).
     """
-    if isinstance(group, ConsumerGroup) or group.protocol_type is None:
+    if isinstance(group, ConsumerGroup | ShareGroup) or group.protocol_type is None:
         return _commit_time
     if group.state is ClassicGroupState.EMPTY:
         changed_ms = group.rebalance.state_changed_ms

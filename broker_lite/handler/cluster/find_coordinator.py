@@ -9,15 +9,19 @@ then requests about groups are answered with NOT_COORDINATOR.
 A difference to Kafka: the first FindCoordinator is answered with the coordinator. Kafka answers
 COORDINATOR_NOT_AVAILABLE until it has created the internal topic (G-23).
 
-Not done: share groups, which this broker does not have. They are answered with INVALID_REQUEST
-(42), like types that do not exist.
+Not done: nothing that a client asks for.
 """
 
 import logging
+import re
 from functools import partial
 from typing import Final
 
-from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from broker_lite.control.topics.internal_topics import (
+    OFFSETS_TOPIC,
+    SHARE_TOPIC,
+    TRANSACTIONS_TOPIC,
+)
 from broker_lite.errors import (
     BrokerError,
     CoordinatorNotAvailable,
@@ -25,7 +29,7 @@ from broker_lite.errors import (
     InvalidRequest,
     cause_of,
 )
-from broker_lite.handler.authorized import is_allowed
+from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.security.acls.acl import Operation, ResourceType
@@ -35,18 +39,22 @@ logger = logging.getLogger("broker_lite.handler")
 
 
 _SEVERAL_KEYS_SINCE: Final = 4
-_TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
-"""The topics by key type: 0 is a group, 1 a transactional id."""
+_TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_TOPIC)
+"""The topics by key type: 0 is a group, 1 a transactional id, 2 a share partition."""
 _RIGHTS: Final = (
     (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
     (ResourceType.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
 )
 """What a key is the name of, and the error if the client may not describe it."""
 _SHARE_TYPE: Final = 2
+_SHARE_SINCE: Final = 6
+_SHARE_KEY: Final = re.compile(r"(.+):[A-Za-z0-9_-]{22}:(-?\d{1,10})", re.DOTALL)
+"""A group id, a topic id and the index of a partition."""
 _NO_NODE: Final = (-1, "", -1)
 _MESSAGES: Final = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ErrorCode.INVALID_REQUEST: (
@@ -64,7 +72,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.FindCoordinatorRequest, request)
     find = partial(_find_allowed, context, body.key_type)
-    if context.authorizer is None:
+    if body.key_type == _SHARE_TYPE:
+        find = partial(_find_share, context, request.api_version)
+    elif context.authorizer is None:
         find = partial(_find, context, body.key_type, _topic_error(context, body.key_type))
     if request.api_version >= _SEVERAL_KEYS_SINCE:
         response = messages.FindCoordinatorResponse(
@@ -100,6 +110,20 @@ def _find_allowed(
     return _find(context, key_type, _topic_error(context, key_type), key)
 
 
+def _find_share(
+    context: HandlerContext, version: int, key: str
+) -> tuple[tuple[int, str, int], ErrorCode]:
+    """Do as _find() for the key of a share partition, which only brokers ask for.
+
+    Rule: K-22 (SharePartitionKey.validate).
+    """
+    if not is_allowed_on_cluster(context, Operation.CLUSTER_ACTION):
+        return _NO_NODE, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    if version < _SHARE_SINCE or _SHARE_KEY.fullmatch(key) is None:
+        return _NO_NODE, ErrorCode.INVALID_REQUEST
+    return _find(context, _SHARE_TYPE, _topic_error(context, _SHARE_TYPE), key)
+
+
 def _topic_error(context: HandlerContext, key_type: int) -> ErrorCode:
     try:
         _make_topic(context, key_type)
@@ -119,8 +143,8 @@ def _find(
         return _NO_NODE, error_code
     view = context.metadata
     topic = view.topics.get(_TOPICS[key_type])
-    states = (context.groups, context.transactions)[key_type]
-    index = states.topic.partition_of(key)
+    topics = context.groups.topic, context.transactions.topic, context.groups.shares.log.topic
+    index = topics[key_type].partition_of(key)
     if topic is None or index >= topic.partition_count:  # this broker's metadata is old
         return _NO_NODE, ErrorCode.COORDINATOR_NOT_AVAILABLE
     leader = topic.partitions[index].leader

@@ -5,7 +5,7 @@
   error_message, and error 69 where earlier versions show a dead group (KIP-1043).
 - DeleteGroups: v3 has error_message.
 
-Not done: share and streams groups, which this broker does not have.
+Not done: streams groups, which this broker does not have.
 """
 
 from copy import copy

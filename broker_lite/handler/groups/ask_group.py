@@ -17,6 +17,8 @@ Asked = TypeVar(
     "Asked",
     bound="messages.JoinGroupRequest | messages.SyncGroupRequest | messages.HeartbeatRequest"
     " | messages.LeaveGroupRequest | messages.ConsumerGroupHeartbeatRequest"
+    " | messages.ShareGroupHeartbeatRequest | messages.AlterShareGroupOffsetsRequest"
+    " | messages.DeleteShareGroupOffsetsRequest"
     " | messages.OffsetCommitRequest | messages.OffsetDeleteRequest",
 )
 Answer = TypeVar("Answer", bound="messages.Message")

@@ -20,6 +20,7 @@ from broker_lite.settings.declared.security_settings import (
     TLS_SETTINGS,
 )
 from broker_lite.settings.declared.seed_settings import SEED_SETTINGS
+from broker_lite.settings.declared.share_settings import SHARE_SETTINGS
 from broker_lite.settings.declared.token_settings import DELEGATION_SETTINGS, TOKEN_SETTINGS
 from broker_lite.settings.declared.topic_settings import TOPIC_SETTINGS as _TOPIC
 from broker_lite.settings.setting import Scope, Setting
@@ -32,6 +33,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             CLUSTER_SETTINGS,
             LOG_SETTINGS,
             COORDINATOR_SETTINGS,
+            SHARE_SETTINGS,
             SEED_SETTINGS,
             SASL_SETTINGS,
             TOKEN_SETTINGS,

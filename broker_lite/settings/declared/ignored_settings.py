@@ -1,4 +1,4 @@
-"""Settings of Kafka that have no effect here: security, remote storage, share and streams groups.
+"""Settings of Kafka that have no effect here: security, remote storage, streams groups.
 
 They are declared so that DescribeConfigs and AlterConfigs answer about them as Kafka does. To set
 one at the start causes a warning in a properties file or a variable, and an error in a TOML file or
@@ -32,27 +32,6 @@ create.topic.policy.class.name class - - fixed
 early.start.listeners list - - fixed
 follower.fetch.last.tiered.offset.enable boolean false - cluster
 follower.replication.throttled.rate long - 0.. cluster hidden
-group.share.assignment.interval.ms int 1000 0.. cluster
-group.share.assignors list simple - fixed
-group.share.delivery.count.limit int 5 2..10 fixed
-group.share.heartbeat.interval.ms int 5000 1.. fixed
-group.share.max.assignment.interval.ms int 15000 0.. fixed
-group.share.max.delivery.count.limit int 10 5..25 fixed
-group.share.max.heartbeat.interval.ms int 15000 1.. fixed
-group.share.max.partition.max.record.locks int 4000 2000..10000 fixed
-group.share.max.record.lock.duration.ms int 60000 30000..3600000 fixed
-group.share.max.session.timeout.ms int 60000 1.. fixed
-group.share.max.share.sessions int 2000 1.. fixed
-group.share.max.size int 200 1..1000 fixed
-group.share.min.assignment.interval.ms int 0 0.. fixed
-group.share.min.delivery.count.limit int 2 2..5 fixed
-group.share.min.heartbeat.interval.ms int 5000 1.. fixed
-group.share.min.partition.max.record.locks int 100 100..2000 fixed
-group.share.min.record.lock.duration.ms int 15000 1000..30000 fixed
-group.share.min.session.timeout.ms int 45000 1.. fixed
-group.share.partition.max.record.locks int 2000 100..10000 fixed
-group.share.record.lock.duration.ms int 30000 1000..3600000 fixed
-group.share.session.timeout.ms int 45000 1.. fixed
 group.streams.assignment.interval.ms int 1000 0.. cluster
 group.streams.heartbeat.interval.ms int 5000 1.. fixed
 group.streams.initial.rebalance.delay.ms int 3000 0.. fixed
@@ -120,9 +99,7 @@ security.providers string - - fixed
 share.coordinator.append.linger.ms int -1 -1.. fixed
 share.coordinator.cached.buffer.max.bytes int 1048588 524288.. cluster
 share.coordinator.load.buffer.size int 5242880 1.. fixed
-share.coordinator.snapshot.update.records.per.snapshot int 500 0..500 fixed
 share.coordinator.state.topic.compression.codec int 0 - fixed
-share.coordinator.state.topic.segment.bytes int 104857600 1.. fixed
 share.coordinator.threads int 1 1.. fixed
 share.coordinator.write.timeout.ms int 5000 1.. fixed
 share.fetch.purgatory.purge.interval.requests int 1000 - fixed

@@ -42,9 +42,6 @@ _ROWS: Final[tuple[tuple[str, ConfigType, str | None, Validator | None, bool], .
     ("replica.fetch.wait.max.ms", ConfigType.INT, "500", None, False),
     ("replica.socket.receive.buffer.bytes", ConfigType.INT, "65536", None, False),
     ("replica.socket.timeout.ms", ConfigType.INT, "30000", None, False),
-    ("share.coordinator.state.topic.min.isr", ConfigType.SHORT, "2", Between(1), False),
-    ("share.coordinator.state.topic.num.partitions", ConfigType.INT, "50", Between(1), False),
-    ("share.coordinator.state.topic.replication.factor", ConfigType.SHORT, "3", Between(1), False),
     ("socket.connection.setup.timeout.max.ms", ConfigType.LONG, "30000", None, False),
     ("socket.connection.setup.timeout.ms", ConfigType.LONG, "10000", None, False),
 )

@@ -9,6 +9,8 @@ brokers or more. Here they grow with the cluster: settings that were not set exp
 | `offsets.topic.replication.factor` | the same |
 | `transaction.state.log.replication.factor` | the same |
 | `transaction.state.log.min.isr` | 2, or transaction.state.log.replication.factor if that is less |
+| `share.coordinator.state.topic.replication.factor` | 3, or the number of brokers |
+| `share.coordinator.state.topic.min.isr` | 2, or the number of its replicas if that is less |
 """
 
 from typing import Final
@@ -24,12 +26,15 @@ _IN_SYNC_MAX: Final = 2
 _MEMBERS: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
 _TRANSACTION_REPLICAS: Final = "transaction.state.log.replication.factor"
 _TRANSACTION_IN_SYNC: Final = "transaction.state.log.min.isr"
+_SHARE_REPLICAS: Final = "share.coordinator.state.topic.replication.factor"
+_SHARE_IN_SYNC: Final = "share.coordinator.state.topic.min.isr"
 _FACTORS: Final = (
     "default.replication.factor",
     "offsets.topic.replication.factor",
     _TRANSACTION_REPLICAS,
+    _SHARE_REPLICAS,
 )
-_REPLICAS: Final = (*_FACTORS, _TRANSACTION_IN_SYNC, "min.insync.replicas")
+_REPLICAS: Final = (*_FACTORS, _TRANSACTION_IN_SYNC, _SHARE_IN_SYNC, "min.insync.replicas")
 
 
 def fit_brokers(settings: Settings) -> Settings:
@@ -38,7 +43,9 @@ def fit_brokers(settings: Settings) -> Settings:
     for name in _FACTORS:
         settings = _with_default(settings, name, replicas)
     in_sync = min(_IN_SYNC_MAX, settings.transaction_state_log_replication_factor)
-    return _with_default(settings, _TRANSACTION_IN_SYNC, in_sync)
+    settings = _with_default(settings, _TRANSACTION_IN_SYNC, in_sync)
+    in_sync = min(_IN_SYNC_MAX, settings.share_coordinator_state_topic_replication_factor)
+    return _with_default(settings, _SHARE_IN_SYNC, in_sync)
 
 
 def beyond_the_brokers(settings: Settings) -> str | None:

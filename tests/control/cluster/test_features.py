@@ -20,6 +20,7 @@ def test_p54_p55_the_features_of_a_new_cluster() -> None:
         "eligible.leader.replicas.version": 1,
         "group.version": 1,
         "metadata.version": 30,
+        "share.version": 1,
         "transaction.version": 2,
     }
     for release in RELEASES:
@@ -29,6 +30,7 @@ def test_p54_p55_the_features_of_a_new_cluster() -> None:
 
 OLD = {"metadata.version": 7}
 KAFKA_4_0 = {"metadata.version": 25, "group.version": 1, "transaction.version": 2}
+KAFKA_4_2 = KAFKA_4_0 | {"eligible.leader.replicas.version": 1, "share.version": 1}
 
 
 @pytest.mark.parametrize(
@@ -41,8 +43,8 @@ KAFKA_4_0 = {"metadata.version": 25, "group.version": 1, "transaction.version": 
         ("3.9", {"metadata.version": 21}),
         ("4.0", KAFKA_4_0),
         ("4.1", KAFKA_4_0 | {"metadata.version": 27, "eligible.leader.replicas.version": 1}),
-        ("4.2", KAFKA_4_0 | {"metadata.version": 29, "eligible.leader.replicas.version": 1}),
-        ("4.4", KAFKA_4_0 | {"metadata.version": 33, "eligible.leader.replicas.version": 1}),
+        ("4.2", KAFKA_4_2 | {"metadata.version": 29}),
+        ("4.4", KAFKA_4_2 | {"metadata.version": 33}),
     ],
 )
 def test_p56_a_new_cluster_is_that_of_its_release(release: str, levels: dict[str, int]) -> None:

@@ -53,7 +53,7 @@ def test_c20_a_broker_is_registered_fenced_and_then_let_in() -> None:
     assert (register.value.broker_id, register.value.broker_epoch) == (3, 5)
     assert (register.value.incarnation_id, register.value.rack) == (ID, "r")
     levels = {one.name: one.max_supported_version for one in register.value.features}
-    assert (levels["metadata.version"], levels["share.version"]) == (30, 0)
+    assert (levels["metadata.version"], levels["share.version"]) == (30, 1)
     endpoints = [(one.name, one.host, one.port) for one in register.value.end_points]
     assert endpoints == [("PLAINTEXT", "h", 9092)]
     assert register.value.log_dirs == [DIRECTORY]

@@ -19,8 +19,10 @@ def test_a_default_is_allowed(name: str) -> None:
 
 
 def test_what_a_row_says() -> None:
-    limit = BY_NAME["group.share.delivery.count.limit"]
-    assert (limit.kind, limit.default, limit.validator) == (ConfigType.INT, "5", Between(2, 10))
+    limit = BY_NAME["share.coordinator.cached.buffer.max.bytes"]
+    assert (limit.kind, limit.default) == (ConfigType.INT, "1048588")
+    assert limit.validator == Between(524_288)
+    limit = BY_NAME["group.streams.max.size"]
     assert not limit.dynamic
     assert BY_NAME["replication.quota.window.num"].validator == Between(1)
     assert BY_NAME["config.providers"].default == ""

@@ -23,7 +23,8 @@ VOTERS = "1@a:9093,2@b:9093,3@c:9093"
         ("transaction.state.log.replication.factor", "2", True),
         ("transaction.state.log.min.isr", "2", True),
         ("min.insync.replicas", "2", True),
-        ("share.coordinator.state.topic.replication.factor", "3", False),
+        ("share.coordinator.state.topic.replication.factor", "3", True),
+        ("share.coordinator.state.topic.min.isr", "2", True),
     ],
 )
 def test_what_speaks_of_several_brokers(name: str, text: str, is_told: bool) -> None:

@@ -1,0 +1,311 @@
+"""Runs the share partitions: which records share groups have in flight, and what is kept of them.
+
+A share partition is made of its kept state when a member reads from it. If a change of it cannot be
+written, it is dropped, and made again of what is written. So acknowledged records stay so.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Moved
+from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.share_log import ShareLog
+from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.metadata.image import GROUP_RESOURCE
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.internal_topics import SHARE_TOPIC
+from broker_lite.coordinator.effects import NO_START, ShareStart
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.sessions import ShareSessions
+from broker_lite.coordinator.share_records.settings import ShareSettings
+from broker_lite.coordinator.share_records.state import StateUpdate
+from broker_lite.coordinator.share_records.states import ShareKey, ShareStates
+from broker_lite.coordinator.timers import Timers
+from broker_lite.errors import BrokerError
+from broker_lite.settings.configs.group_config import group_config_value
+
+logger = logging.getLogger("broker_lite.control")
+
+Listener = Callable[[], object]
+
+
+class Shares:
+    """The share partitions of a cluster; used by one thread, the event loop's.
+
+    Attributes:
+        log: of the kept states.
+    """
+
+    def __init__(self, *, cluster: Cluster, clock: Clock, alarm: Alarm) -> None:
+        """Store the parts; nothing is read before start().
+
+        Args:
+            cluster: has to be started.
+            clock: of the process.
+            alarm: is told each new deadline.
+        """
+        updates_max = cluster.settings.share_coordinator_snapshot_update_records_per_snapshot
+        self.log = ShareLog(StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max), clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._alarm = alarm
+        self._partitions: dict[ShareKey, SharePartition] = {}
+        self._timers: Timers[ShareKey] = Timers()
+        self._listeners: dict[ShareKey, dict[Listener, None]] = {}
+        self._settings: dict[str, ShareSettings] = {}
+        self._sessions: dict[int, ShareSessions] = {}
+
+    def start(self) -> None:
+        """Load the kept states."""
+        self.log.load_all()
+
+    def sessions_of(self, node_id: int) -> ShareSessions:
+        """Return the share sessions of a broker."""
+        sessions = self._sessions.get(node_id)
+        if sessions is None:
+            count_max = self._cluster.settings.group_share_max_share_sessions
+            sessions = self._sessions[node_id] = ShareSessions(count_max)
+        return sessions
+
+    # -- share partitions
+
+    def put_starts(self, starts: Sequence[ShareStart]) -> None:
+        """Begin states anew, or end them; what is in flight is forgotten.
+
+        Raises:
+            BrokerError: some of them may not be written.
+        """
+        self.log.start(starts)
+        for start in starts:
+            self._forget(ShareKey(*start[:3]))
+
+    def partition(self, key: ShareKey) -> SharePartition | None:
+        """Return a share partition that was made by open()."""
+        return self._partitions.get(key)
+
+    def is_known(self, key: ShareKey) -> bool:
+        """Return whether the group has a state of a partition.
+
+        Raises:
+            CoordinatorNotAvailable: nobody knows now.
+        """
+        self.log.check(key)
+        return self.log.states.get(key) is not None
+
+    def needs_start(self, key: ShareKey) -> bool:
+        """Return whether nothing is kept that says where a share partition starts."""
+        state = self.log.states.get(key)
+        return key not in self._partitions and (state is None or state.start_offset == NO_START)
+
+    def open(self, key: ShareKey, start_offset: int) -> SharePartition:
+        """Return a share partition; make it of its kept state if it is not there yet.
+
+        Args:
+            key: of it.
+            start_offset: where it starts if `needs_start`; the first record of the log otherwise.
+        """
+        partition = self._partitions.get(key)
+        if partition is None:
+            state = self.log.states.get(key)
+            settings = self.settings_of(key.group_id)
+            if state is None or state.start_offset == NO_START:
+                partition = SharePartition(start_offset, (), settings)
+            else:
+                begin = max(state.start_offset, start_offset)
+                partition = SharePartition(begin, state.batches, settings)
+            self._partitions[key] = partition
+        return partition
+
+    def settle(self, key: ShareKey, update: StateUpdate | None, leader_epoch: int) -> None:
+        """Write what has changed of a share partition, and wake who waits for its records.
+
+        Args:
+            key: of it.
+            update: what has changed; None for nothing.
+            leader_epoch: of the partition's leader.
+
+        Raises:
+            BrokerError: it may not be written; the share partition is as it was kept.
+        """
+        self.follow(key)
+        if update is None:
+            return
+        try:
+            self.log.update(key, update, leader_epoch)
+        except BrokerError:
+            self._forget(key)
+            raise
+        finally:
+            self._wake(key)
+
+    def follow(self, key: ShareKey) -> None:
+        """Have on_time() called when the next lock of a share partition ends."""
+        partition = self._partitions.get(key)
+        deadline_ms = None if partition is None else partition.next_deadline_ms()
+        if deadline_ms is None:
+            self._timers.cancel(key)
+        elif self._timers.deadline_ms(key) != deadline_ms:
+            self._timers.set(key, deadline_ms)
+            self._alarm.due_at(deadline_ms)
+
+    def release(self, group_id: str, member_id: str, keys: Iterable[ShareKey]) -> None:
+        """End all locks of a member whose share session has ended.
+
+        Rule: K-16 (SharePartitionManager.releaseSession).
+        """
+        for key in keys:
+            partition = self._partitions.get(key)
+            if partition is not None and key.group_id == group_id:
+                self._settle_quietly(key, partition.release(member_id))
+
+    def _settle_quietly(self, key: ShareKey, update: StateUpdate | None) -> None:
+        """Do as settle() for what no client waits for."""
+        try:
+            self.settle(key, update, self._leader_epoch(key))
+        except BrokerError as error:
+            logger.error("locks ended, and were not written group=%s reason=%s", key[0], error)
+
+    def _leader_epoch(self, key: ShareKey) -> int:
+        topic = self._cluster.topics_by_id.get(key.topic_id)
+        if topic is None or key.partition >= topic.partition_count:
+            return 0
+        return topic.partitions[key.partition].leader_epoch
+
+    def start_and_complete(self, key: ShareKey) -> tuple[int, int, int] | None:
+        """Return start, number of records that are done behind it, and leader epoch, as kept."""
+        state = self.log.states.get(key)
+        if state is None:
+            return None
+        return state.start_offset, max(state.complete_count, 0), state.leader_epoch
+
+    def _forget(self, key: ShareKey) -> None:
+        if self._partitions.pop(key, None) is not None:
+            self._timers.cancel(key)
+            self._wake(key)
+
+    def _forget_all(self, keys: Iterable[ShareKey]) -> None:
+        for key in [*keys]:
+            self._forget(key)
+
+    # -- waiting
+
+    def listen(self, keys: Iterable[ShareKey], listener: Listener) -> None:
+        """Call a function when records of a share partition may have become available."""
+        for key in keys:
+            self._listeners.setdefault(key, {})[listener] = None
+
+    def unlisten(self, keys: Iterable[ShareKey], listener: Listener) -> None:
+        """Stop calling a function."""
+        for key in keys:
+            listeners = self._listeners.get(key)
+            if listeners is not None:
+                listeners.pop(listener, None)
+                if not listeners:
+                    del self._listeners[key]
+
+    def _wake(self, key: ShareKey) -> None:
+        for listener in tuple(self._listeners.get(key, ())):
+            listener()
+
+    # -- time
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when on_time() has to be called next, in the clock's steady milliseconds."""
+        return self._timers.next_deadline_ms()
+
+    def run_due(self) -> int:
+        """End the locks that are due before a request is handled; return the time.
+
+        So a member never acknowledges what it has no lock for.
+        """
+        now_ms = self._clock.steady_ms()
+        deadline_ms = self._timers.next_deadline_ms()
+        if deadline_ms is not None and deadline_ms <= now_ms:
+            self.on_time()
+        return now_ms
+
+    def on_time(self) -> None:
+        """End the locks that are due.
+
+        Rule: K-15.
+        """
+        now_ms = self._clock.steady_ms()
+        while (key := self._timers.pop_due(now_ms)) is not None:
+            partition = self._partitions.get(key)
+            if partition is not None:
+                self._settle_quietly(key, partition.on_time(now_ms))
+
+    # -- changes of the cluster
+
+    def settings_of(self, group_id: str) -> ShareSettings:
+        """Return the settings of a group.
+
+        See: G-91.
+        """
+        known = self._settings.get(group_id)
+        if known is None:
+            settings = self._cluster.settings
+            configs = self._cluster.configs(GROUP_RESOURCE, group_id)
+
+            def number(name: str) -> int:
+                value = group_config_value(settings, configs, name)
+                assert isinstance(value, int)
+                return value
+
+            isolation = group_config_value(settings, configs, "share.isolation.level")
+            renew = group_config_value(settings, configs, "share.renew.acknowledge.enable")
+            known = ShareSettings(
+                lock_duration_ms=number("share.record.lock.duration.ms"),
+                delivery_count_max=number("share.delivery.count.limit"),
+                locks_max=number("share.partition.max.record.locks"),
+                offset_reset=str(group_config_value(settings, configs, "share.auto.offset.reset")),
+                is_committed=isolation == "read_committed",
+                may_renew=renew is True,
+            )
+            if any(key.group_id == group_id for key in self._partitions):
+                self._settings[group_id] = known
+        return known
+
+    def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+        """Apply changed configs to groups."""
+        if not self._partitions:
+            return
+        self._settings.clear()
+        for key, partition in self._partitions.items():
+            partition.settings = self.settings_of(key.group_id)
+
+    def topics_changed(self, deleted: Collection[Topic]) -> None:
+        """End the states of deleted topics.
+
+        Rule: K-04 (ShareCoordinatorService.onTopicsDeleted).
+        """
+        gone = {topic.topic_id for topic in deleted}
+        if any(topic.name == SHARE_TOPIC for topic in deleted):
+            self.log.forget_all()
+            self._forget_all(self._partitions)
+        ended = [ShareStart(*key, None, 0) for key in self.log.states if key.topic_id in gone]
+        try:
+            if ended:
+                self.put_starts(ended)
+        except BrokerError as error:
+            logger.error("share states of deleted topics are still there reason=%s", error)
+
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        """Drop what is in flight of partitions that are led anew: their locks are lost.
+
+        Rule: K-24 (SharePartitionManager, PartitionListener.onBecomingFollower).
+        """
+        places = [one.partition for one in self.log.topic.moves(moved)]
+        self.log.reload_some(places)
+        led_anew = {
+            (one.topic.topic_id, one.partition)
+            for one in moved
+            if one.before.leader_epoch != one.after.leader_epoch
+        }
+        self._forget_all(
+            key
+            for key in self._partitions
+            if key[1:] in led_anew or (places and self.log.place_of(key) in places)
+        )

@@ -1,0 +1,154 @@
+"""The changes of a share group: each changes the group in memory and writes the record."""
+
+from collections.abc import Iterable, Mapping
+
+from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.effects import NO_START, Effects, ShareStart
+from broker_lite.coordinator.share import records
+from broker_lite.coordinator.share.group import ShareGroup, StatefulTopic
+from broker_lite.coordinator.share.member import ShareMember
+
+
+def put_member(group: ShareGroup, member: ShareMember, effects: Effects) -> None:
+    """Store a member with its subscription, and write it."""
+    key = records.member_key(group.group_id, member.member_id)
+    effects.write(key, records.member_value(member))
+    group.roster.put(member)
+
+
+def put_current(group: ShareGroup, member: ShareMember, effects: Effects) -> None:
+    """Store the epochs and partitions of a member, and write them."""
+    key = records.current_key(group.group_id, member.member_id)
+    effects.write(key, records.current_value(member))
+    group.roster.put(member)
+
+
+def put_target(group: ShareGroup, member_id: str, target: Target, effects: Effects) -> None:
+    """Store the target of a member, and write it."""
+    effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
+    group.targets[member_id] = target
+
+
+def put_target_epoch(group: ShareGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
+    """Store the group epoch of the target assignment, and write it."""
+    value = records.target_epoch_value(epoch, timestamp_ms)
+    effects.write(records.target_epoch_key(group.group_id), value)
+    group.target_epoch = epoch
+    group.target_timestamp_ms = timestamp_ms
+
+
+def put_group_epoch(group: ShareGroup, epoch: int, metadata_hash: int, effects: Effects) -> None:
+    """Store the group epoch and the hash of the subscribed topics, and write them."""
+    value = records.group_epoch_value(epoch, metadata_hash)
+    effects.write(records.group_epoch_key(group.group_id), value)
+    group.group_epoch = epoch
+    group.metadata_hash = metadata_hash
+
+
+def start_partitions(
+    group: ShareGroup,
+    topic_id: bytes,
+    name: str,
+    starts: Mapping[int, int],
+    effects: Effects,
+) -> None:
+    """Have the state of partitions of a topic begin, and write that it exists.
+
+    Args:
+        group: the group.
+        topic_id: of the topic.
+        name: of the topic.
+        starts: where each partition begins; NO_START lets its first reader decide.
+        effects: gets the records.
+    """
+    known = group.stateful.get(topic_id, StatefulTopic(name, frozenset()))
+    partitions = known.partitions.union(starts)
+    stateful = {**group.stateful, topic_id: StatefulTopic(name, partitions)}
+    effects.share_starts += [
+        ShareStart(group.group_id, topic_id, partition, start, group.group_epoch)
+        for partition, start in sorted(starts.items())
+    ]
+    _put_stateful(group, stateful, effects)
+
+
+def start_topics(group: ShareGroup, effects: Effects) -> None:
+    """Have the state begin of all partitions of subscribed topics that have none.
+
+    Topics that were deleted are no longer written.
+
+    Rule: K-03 (GroupMetadataManager.maybeCreateInitializeShareGroupStateRequest).
+    """
+    topics = group.topics
+    stateful = {
+        topic_id: topic
+        for topic_id, topic in group.stateful.items()
+        if topics.by_id(topic_id) is not None
+    }
+    for name in sorted(group.subscribed_topics()):
+        topic = topics.get(name)
+        if topic is None:
+            continue
+        known = stateful.get(topic.topic_id, StatefulTopic(name, frozenset())).partitions
+        missing = [each for each in range(topic.partition_count) if each not in known]
+        effects.share_starts += [
+            ShareStart(group.group_id, topic.topic_id, each, NO_START, group.group_epoch)
+            for each in missing
+        ]
+        stateful[topic.topic_id] = StatefulTopic(name, known.union(missing))
+    if stateful != group.stateful:
+        _put_stateful(group, stateful, effects)
+
+
+def end_topics(group: ShareGroup, topic_ids: Iterable[bytes], effects: Effects) -> None:
+    """Delete the state of all partitions of topics.
+
+    Rule: K-04 (GroupMetadataManager.completeDeleteShareGroupOffsets).
+    """
+    gone = [each for each in topic_ids if each in group.stateful]
+    _end_states(group, gone, effects)
+    stateful = {each: topic for each, topic in group.stateful.items() if each not in gone}
+    _put_stateful(group, stateful, effects)
+
+
+def _end_states(group: ShareGroup, topic_ids: Iterable[bytes], effects: Effects) -> None:
+    effects.share_starts += [
+        ShareStart(group.group_id, topic_id, partition, None, group.group_epoch)
+        for topic_id in topic_ids
+        for partition in sorted(group.stateful[topic_id].partitions)
+    ]
+
+
+def _put_stateful(
+    group: ShareGroup, stateful: dict[bytes, StatefulTopic], effects: Effects
+) -> None:
+    value = records.state_partitions_value(stateful)
+    effects.write(records.state_partitions_key(group.group_id), value)
+    group.stateful = stateful
+
+
+def drop_member(group: ShareGroup, member_id: str, effects: Effects) -> None:
+    """Remove a member and write its tombstones, in Kafka's order."""
+    effects.write(records.current_key(group.group_id, member_id), None)
+    effects.write(records.target_key(group.group_id, member_id), None)
+    effects.write(records.member_key(group.group_id, member_id), None)
+    group.targets.pop(member_id, None)
+    group.roster.remove(member_id)
+
+
+def drop_group(group: ShareGroup, effects: Effects) -> None:
+    """Mark a group as deleted; write the tombstones of all its records, and end its states.
+
+    Rule: K-04 (ShareGroup.createGroupTombstoneRecords).
+    """
+    group_id, members = group.group_id, [*group.roster.members]
+    _end_states(group, group.stateful, effects)
+    for member_id in members:
+        effects.write(records.current_key(group_id, member_id), None)
+    for member_id in members:
+        effects.write(records.target_key(group_id, member_id), None)
+    effects.write(records.target_epoch_key(group_id), None)
+    for member_id in members:
+        effects.write(records.member_key(group_id, member_id), None)
+    effects.write(records.state_partitions_key(group_id), None)
+    effects.write(records.group_epoch_key(group_id), None)
+    group.is_deleted = True

@@ -1,0 +1,160 @@
+"""A share group: its members, its epochs, its target assignment, its partitions with a state.
+
+Every change that must be in the log is made in changes.py, together with its record. So a group
+that is loaded from its records equals the group that wrote them.
+"""
+
+from collections.abc import Collection
+from enum import Enum
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.share.member import NO_TARGET, ShareMember
+from broker_lite.coordinator.share.roster import ShareRoster
+from broker_lite.coordinator.timers import SESSION, GroupTimers, TimerKey, Timers
+from broker_lite.coordinator.topics import Topics
+
+# a new group has an empty assignment of this epoch, so its first member sees epoch 2, as in Kafka
+_FIRST_EPOCH: Final = 1
+
+ASSIGNOR: Final = "simple"
+"""The only assignor of share groups."""
+
+
+class ShareGroupState(Enum):
+    """The states of a share group; the values are Kafka's words."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class StatefulTopic(NamedTuple):
+    """A topic with partitions whose state for the group exists.
+
+    Attributes:
+        name: of the topic.
+        partitions: those with a state.
+    """
+
+    name: str
+    partitions: frozenset[int]
+
+
+class ShareGroup:
+    """One share group.
+
+    A new group is in the log only when its first member is, or its first offset. `is_unwritten`
+    tells whether the code that made it may remove it again.
+
+    Args:
+        group_id: its id.
+        timers: of all groups.
+        settings: of this group.
+        topics: a live view of all topics.
+
+    Attributes:
+        roster: its members.
+        timers: its own.
+        group_epoch: goes up with every change that needs a new target assignment.
+        metadata_hash: of the subscribed topics when that epoch began.
+        target_epoch: the group epoch that the target assignment was computed for.
+        target_timestamp_ms: when it was computed.
+        targets: the target assignment, by member id.
+        stateful: the topics with partitions whose state exists, by topic id.
+        is_deleted: whether the group was deleted.
+        is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
+            log: true for a loaded group.
+
+    Rule: K-01 (ShareGroup).
+    """
+
+    __slots__ = (
+        "group_epoch",
+        "group_id",
+        "is_deleted",
+        "is_metadata_stale",
+        "metadata_hash",
+        "roster",
+        "settings",
+        "stateful",
+        "target_epoch",
+        "target_timestamp_ms",
+        "targets",
+        "timers",
+        "topics",
+    )
+
+    def __init__(
+        self, group_id: str, timers: Timers[TimerKey], settings: GroupSettings, topics: Topics
+    ) -> None:
+        self.group_id = group_id
+        self.settings = settings
+        self.topics = topics
+        self.roster = ShareRoster()
+        self.timers = GroupTimers(group_id, timers)
+        self.group_epoch = _FIRST_EPOCH
+        self.metadata_hash = 0
+        self.target_epoch = _FIRST_EPOCH
+        self.target_timestamp_ms = 0
+        self.targets: dict[str, Target] = {}
+        self.stateful: dict[bytes, StatefulTopic] = {}
+        self.is_deleted = False
+        self.is_metadata_stale = True
+
+    @property
+    def state(self) -> ShareGroupState:
+        """The state of the group, derived from its members."""
+        if self.is_deleted:
+            return ShareGroupState.DEAD
+        return ShareGroupState.STABLE if self.roster.members else ShareGroupState.EMPTY
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether the log can have no record of the group yet."""
+        return self.group_epoch == _FIRST_EPOCH and not self.roster.members and not self.stateful
+
+    def subscribed_topics(self) -> frozenset[str]:
+        """Return the topics that members subscribe to."""
+        return frozenset(self.roster.topic_names)
+
+    def target_of(self, member_id: str) -> Target:
+        """Return one member's part of the target assignment."""
+        return self.targets.get(member_id, NO_TARGET)
+
+    def topics_hash(self) -> int:
+        """Return a hash of the subscribed topics that exist: ids and partition counts.
+
+        Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
+        causes one new assignment.
+        """
+        digest = blake2b(digest_size=8)
+        is_empty = True
+        for name in sorted(self.roster.topic_names):
+            topic = self.topics.get(name)
+            if topic is not None:
+                is_empty = False
+                digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
+        return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
+
+    def topics_changed(self, names: Collection[str]) -> None:
+        """Let the next heartbeat look at topics again that were created, deleted or grew."""
+        if not self.subscribed_topics().isdisjoint(names):
+            self.is_metadata_stale = True
+
+    def start_session(self, member: ShareMember, now_ms: int) -> None:
+        """Restart a member's session."""
+        deadline_ms = now_ms + self.settings.share_session_timeout_ms
+        self.timers.set(SESSION, member.member_id, deadline_ms)
+
+    def loaded(self, now_ms: int) -> None:
+        """Start all sessions after the log has been read to its end."""
+        for member in self.roster.members.values():
+            self.start_session(member, now_ms)
+
+    def unload(self) -> None:
+        """Stop all timers, before the group is removed from memory."""
+        for member_id in self.roster.members:
+            self.timers.cancel(SESSION, member_id)

@@ -1,0 +1,57 @@
+"""Records of aborted transactions, which a group that reads committed records never gets.
+
+Rule: K-19 (SharePartition.maybeFilterAbortedTransactionalAcquiredRecords).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from broker_lite.coordinator.share_records.acquire import Acquired, Range
+from broker_lite.coordinator.share_records.in_flight import Run
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.state import RecordState, StateUpdate
+
+
+class AbortedTransaction(NamedTuple):
+    """An aborted transaction; both offsets are inclusive, the last one is that of its marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+    def has(self, producer_id: int, offset: int) -> bool:
+        """Return whether a record batch of a transaction is part of this one."""
+        return producer_id == self.producer_id and self.first_offset <= offset <= self.last_offset
+
+
+def archive_aborted(
+    partition: SharePartition, acquired: Sequence[Acquired], aborted: Sequence[Range]
+) -> tuple[list[Acquired], StateUpdate | None]:
+    """Archive what was acquired of aborted transactions.
+
+    Args:
+        partition: the share partition.
+        acquired: what a member has acquired just now, ordered by offset.
+        aborted: the record batches of aborted transactions, ordered by offset.
+
+    Returns:
+        What the member gets, and what has to be written.
+    """
+    archived: list[Run] = []
+    left: list[Acquired] = []
+    for one in acquired:
+        first = one.first_offset
+        for batch in aborted:
+            if batch.last < first or batch.first > one.last_offset:
+                continue
+            begin, end = max(batch.first, first), min(batch.last, one.last_offset)
+            if first < begin:
+                left.append(one._replace(first_offset=first, last_offset=begin - 1))
+            for in_flight in partition.in_flight.within(begin, end):
+                archived += in_flight.cut(begin, end)
+            first = end + 1
+        if first <= one.last_offset:
+            left.append(one._replace(first_offset=first))
+    for run in archived:
+        run.settle(RecordState.ARCHIVED, partition.settings.delivery_count_max)
+    return left, partition.changed(archived)

@@ -1,0 +1,179 @@
+"""A member acknowledges records that it has acquired.
+
+All batches of a request for a partition are accepted, or none.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from broker_lite.coordinator.share_records.in_flight import NO_MEMBER, InFlightBatch, Run
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.state import RecordState, StateUpdate
+from broker_lite.errors import InvalidRecordState, InvalidRequest
+
+
+class AcknowledgeType(IntEnum):
+    """What a member says about a record.
+
+    Source: AcknowledgeType.
+    """
+
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+_STATE_OF: Final = {
+    AcknowledgeType.GAP: RecordState.ARCHIVED,
+    AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
+    AcknowledgeType.RELEASE: RecordState.AVAILABLE,
+    AcknowledgeType.REJECT: RecordState.ARCHIVED,
+}
+_NOT_ACQUIRED_BATCH: Final = (
+    "The batch cannot be acknowledged. The batch is not in the acquired state."
+)
+_NOT_ACQUIRED: Final = "The offset cannot be acknowledged. The offset is not acquired."
+_NOT_OWNER_OF_BATCH: Final = "Member is not the owner of batch record"
+_NOT_OWNER: Final = "Member is not the owner of offset"
+
+
+class Acknowledgement(NamedTuple):
+    """What a member says about a range of records.
+
+    Attributes:
+        first_offset: inclusive.
+        last_offset: inclusive.
+        types: one for all records, or one for each.
+    """
+
+    first_offset: int
+    last_offset: int
+    types: Sequence[int]
+
+    def parts(self) -> Iterator[tuple[int, int, AcknowledgeType]]:
+        """Yield ranges with the type of all their records; neighbours of one type are one range."""
+        first, types = self.first_offset, self.types
+        if len(types) == 1:
+            yield first, self.last_offset, AcknowledgeType(types[0])
+            return
+        begin = 0
+        for index in range(1, len(types) + 1):
+            if index == len(types) or types[index] != types[begin]:
+                yield first + begin, first + index - 1, AcknowledgeType(types[begin])
+                begin = index
+
+
+def check_acknowledgements(batches: Sequence[Acknowledgement], *, may_renew: bool) -> None:
+    """Check what can be checked without knowing the partition.
+
+    Args:
+        batches: of one partition.
+        may_renew: whether the request says that it renews locks.
+
+    Raises:
+        InvalidRequest: offsets or types are wrong; it has no text, as in Kafka.
+
+    Rule: K-30 (KafkaApis.validateAcknowledgementBatches).
+    """
+    highest = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
+    before = -1
+    for first, last, types in batches:
+        if first > last or first < before or not types:
+            raise InvalidRequest
+        if len(types) > 1 and last - first != len(types) - 1:
+            raise InvalidRequest
+        if min(types) < AcknowledgeType.GAP or max(types) > highest:
+            raise InvalidRequest
+        before = last
+
+
+def acknowledge(
+    partition: SharePartition,
+    member_id: str,
+    batches: Sequence[Acknowledgement],
+    now_ms: int,
+) -> StateUpdate | None:
+    """Take what a member says about records; `check_acknowledgements` has accepted it.
+
+    Returns:
+        What has to be written, None if nothing has.
+
+    Raises:
+        InvalidRequest: the records were never delivered; nothing has changed.
+        InvalidRecordState: the member has not acquired them; nothing has changed.
+
+    Rule: K-14, K-31 (SharePartition.acknowledge).
+    """
+    accepted = [each for each in batches if each.last_offset >= partition.start_offset]
+    renews = any(AcknowledgeType.RENEW in each.types for each in accepted)
+    if renews and not partition.settings.may_renew:
+        raise InvalidRecordState("Renewing acquisition locks is not enabled for the group.")
+    before = -1
+    for each in accepted:
+        _check(partition, member_id, each)
+        if each.first_offset <= before:
+            raise InvalidRecordState(_NOT_ACQUIRED)
+        before = each.last_offset
+    settled: list[Run] = []
+    for each in accepted:
+        for first, last, kind in each.parts():
+            settled += _apply(partition, first, last, kind, now_ms)
+    return partition.changed(settled)
+
+
+def _check(partition: SharePartition, member_id: str, asked: Acknowledgement) -> None:
+    """Check that a member has acquired all records of a range.
+
+    Rule: K-31 (SharePartition.fetchSubMapForAcknowledgementBatch).
+    """
+    first, last, _ = asked
+    found = partition.in_flight.within(max(first, partition.start_offset), last)
+    known = partition.in_flight.batches
+    if not known or (not found and last < known[0].first):
+        raise InvalidRecordState(
+            "Batch record not found. The request batch offsets are not found in the cache."
+        )
+    if not found:
+        raise InvalidRequest(
+            "Batch record not found. The first offset in request is past acquired records."
+        )
+    if last > found[-1].last:
+        raise InvalidRequest(
+            "Batch record not found. The last offset in request is past acquired records."
+        )
+    for batch in found:
+        _check_batch(partition, member_id, batch, asked)
+
+
+def _check_batch(
+    partition: SharePartition, member_id: str, batch: InFlightBatch, asked: Acknowledgement
+) -> None:
+    begin = max(asked.first_offset, partition.start_offset)
+    for run in batch.runs:
+        if run.last < begin or run.first > asked.last_offset:
+            continue
+        if run.member_id == NO_MEMBER:
+            text = _NOT_ACQUIRED if batch.is_split else _NOT_ACQUIRED_BATCH
+            raise InvalidRecordState(text)
+        if run.member_id != member_id:
+            raise InvalidRecordState(_NOT_OWNER if batch.is_split else _NOT_OWNER_OF_BATCH)
+
+
+def _apply(
+    partition: SharePartition, first: int, last: int, kind: AcknowledgeType, now_ms: int
+) -> list[Run]:
+    """Give records their new state; return the runs that are no longer acquired."""
+    settings = partition.settings
+    settled: list[Run] = []
+    begin = max(first, partition.start_offset)
+    for batch in partition.in_flight.within(begin, last):
+        for run in batch.cut(begin, last):
+            if kind is AcknowledgeType.RENEW:
+                partition.lock(run, now_ms + settings.lock_duration_ms)
+            else:
+                run.settle(_STATE_OF[kind], settings.delivery_count_max)
+                settled.append(run)
+    return settled

@@ -1,0 +1,249 @@
+"""A member acquires records of a share partition: which ones a ShareFetch gets.
+
+What is fetched of the log are whole record batches. Records in them that are in flight and
+available are acquired again, others that are not in flight for the first time.
+
+- By batches (KIP-932): whole record batches, so that a member may get more records than it wants.
+  Records that were acquired together mostly stay together.
+- By records (KIP-1206): never more than the member wants.
+
+A batch that has failed half of its deliveries is delivered in parts, which become smaller, so that
+a record that no member can process does not take others with it.
+
+Rule: K-11, K-12 (SharePartition.acquire).
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from broker_lite.coordinator.share_records.in_flight import InFlightBatch, Run
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.state import RecordState
+
+_THROTTLED_FROM_MIN: Final = 2
+
+
+class Range(NamedTuple):
+    """The offsets of a record batch in the log, or of a part of it; both are inclusive."""
+
+    first: int
+    last: int
+
+
+class Acquired(NamedTuple):
+    """Records that a member has acquired; both offsets are inclusive."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+
+
+class Wish(NamedTuple):
+    """What a member wants.
+
+    Attributes:
+        member_id: who it is.
+        records_max: how many records, at least 1.
+        batch_records: how many records there should be in one batch, at least.
+        is_strict: whether `records_max` holds although record batches are larger.
+    """
+
+    member_id: str
+    records_max: int
+    batch_records: int
+    is_strict: bool
+
+
+def last_wanted(partition: SharePartition, wish: Wish) -> int:
+    """Return the offset up to which record batches have to be known, for a fetch from now on."""
+    wanted = wish.records_max
+    first = partition.next_offset()
+    if first <= partition.end_offset:
+        for run in partition.in_flight.runs(first, partition.end_offset):
+            if run.state is RecordState.AVAILABLE:
+                wanted -= run.last - run.first + 1
+                if wanted <= 0:
+                    return run.last
+    return partition.end_offset + wanted
+
+
+def acquire(
+    partition: SharePartition, wish: Wish, fetched: Sequence[Range], deadline_ms: int
+) -> list[Acquired]:
+    """Let a member acquire records.
+
+    Args:
+        partition: the share partition.
+        wish: of the member.
+        fetched: the record batches from the partition's next offset on, in order.
+        deadline_ms: when the locks end.
+
+    Returns:
+        The records, ordered by offset; empty if there are none for the member.
+    """
+    if not fetched or wish.records_max <= 0:
+        return []
+    first = max(fetched[0].first, partition.start_offset)
+    last = fetched[-1].last
+    room = partition.settings.locks_max - partition.in_flight_count
+    wanted = min(wish.records_max, room)
+    if wanted <= 0:
+        if first > partition.end_offset:
+            return []
+        wanted = min(wish.records_max, partition.end_offset - first + 1)
+        last = min(last, partition.end_offset)
+    acquiring = _Acquiring(partition, wish, fetched, deadline_ms, wanted)
+    acquiring.take(first, last)
+    return acquiring.acquired
+
+
+class _Acquiring:
+    """One acquisition, and how many records are left to acquire."""
+
+    def __init__(
+        self,
+        partition: SharePartition,
+        wish: Wish,
+        fetched: Sequence[Range],
+        deadline_ms: int,
+        wanted: int,
+    ) -> None:
+        self.acquired: list[Acquired] = []
+        self._partition = partition
+        self._wish = wish
+        self._fetched = fetched
+        self._deadline_ms = deadline_ms
+        self._left = wanted
+        limit = partition.settings.delivery_count_max
+        self._throttled_from = max(_THROTTLED_FROM_MIN, -(-limit // 2))
+        self._last_delivery = limit - 1
+
+    def take(self, first: int, last: int) -> None:
+        """Acquire what is available of a range, in the order of the offsets."""
+        position = first
+        for batch in self._partition.in_flight.within(first, last):
+            if self._left <= 0:
+                return
+            if batch.first > position:
+                self._take_new(position, batch.first - 1)
+            if self._left <= 0:
+                return
+            position = batch.last + 1
+            if batch.is_unread:
+                self._take_unread(batch, first, last)
+            elif self._take_again(batch, first, last):
+                return
+        if self._left > 0 and position <= last:
+            self._take_new(position, last)
+
+    # -- records that are not in flight
+
+    def _take_unread(self, batch: InFlightBatch, first: int, last: int) -> None:
+        """Acquire records of which nothing was written before the last start.
+
+        What the log has no record batch of is forgotten.
+        """
+        in_flight = self._partition.in_flight
+        end = batch.last
+        in_flight.remove(batch)
+        taken_to = self._take_new(max(batch.first, first), min(end, last))
+        if taken_to < end:
+            rest = Run(max(taken_to + 1, batch.first), end, RecordState.AVAILABLE, 0)
+            in_flight.add(InFlightBatch(rest, is_unread=True))
+            self._partition.deliver_again()
+
+    def _take_new(self, first: int, last: int) -> int:
+        """Acquire records for the first time.
+
+        Returns:
+            The last offset that was acquired, or that has no record; first - 1 if there is none.
+
+        Rule: K-11 (SharePartition.acquireNewBatchRecords).
+        """
+        wish = self._wish
+        batches = [each for each in self._fetched if each.last >= first and each.first <= last]
+        if not batches:
+            return last
+        if self._left < last - first + 1:
+            limit = first + self._left - 1
+            if not wish.is_strict:
+                within = next((each for each in batches if each.last >= limit), batches[-1])
+                limit = within.last
+            last = min(last, limit)
+        begin = first
+        for each in batches:
+            end = min(each.last, last)
+            if begin <= end and end - begin + 1 >= wish.batch_records:
+                self._add(begin, end)
+                begin = end + 1
+        if begin <= last:
+            self._add(begin, last)
+        return last
+
+    def _add(self, first: int, last: int) -> None:
+        run = Run(first, last, RecordState.AVAILABLE, 0)
+        partition = self._partition
+        partition.in_flight.add(InFlightBatch(run))
+        partition.end_offset = max(partition.end_offset, last)
+        self._acquire(run)
+
+    # -- records that are in flight
+
+    def _take_again(self, batch: InFlightBatch, first: int, last: int) -> bool:
+        """Acquire what is available of a batch in flight; return whether that is all for now.
+
+        Rule: K-12 (SharePartition.acquireSubsetBatchRecords).
+        """
+        first = max(first, self._partition.start_offset)
+        available = [
+            run
+            for run in batch.runs
+            if run.state is RecordState.AVAILABLE and run.last >= first and run.first <= last
+        ]
+        if not available:
+            return False
+        count = self._throttled_count(batch, available[0])
+        if count:
+            count = min(count, self._left) if self._wish.is_strict else count
+            begin = max(available[0].first, first)
+            self._acquire_part(batch, begin, min(begin + count - 1, available[0].last, last))
+            return True
+        for run in available:
+            begin, end = max(run.first, first), min(run.last, last)
+            if self._wish.is_strict:
+                end = min(end, begin + self._left - 1)
+            if begin > end:
+                break
+            self._acquire_part(batch, begin, end)
+        return False
+
+    def _throttled_count(self, batch: InFlightBatch, run: Run) -> int:
+        """Return how many records may be delivered at once of a batch that has failed; 0 for all.
+
+        Rule: K-18 (SharePartition.shouldThrottleRecordsDelivery).
+        """
+        failures = run.delivery_count
+        if failures < self._throttled_from:
+            return 0
+        if failures >= self._last_delivery:
+            return 1
+        size = batch.last - batch.first + 1
+        return max(size >> (failures - self._throttled_from + 1), 1)
+
+    def _acquire_part(self, batch: InFlightBatch, first: int, last: int) -> None:
+        for run in batch.cut(first, last):
+            if run.state is RecordState.AVAILABLE:
+                before = self.acquired[-1] if self.acquired else None
+                self._acquire(run)
+                if (
+                    before is not None
+                    and batch.first <= before.last_offset == run.first - 1
+                    and before.delivery_count == run.delivery_count
+                ):
+                    self.acquired[-2:] = [before._replace(last_offset=run.last)]
+
+    def _acquire(self, run: Run) -> None:
+        run.acquire(self._wish.member_id, self._deadline_ms)
+        self._partition.lock(run, self._deadline_ms)
+        self._left -= run.last - run.first + 1
+        self.acquired.append(Acquired(run.first, run.last, run.delivery_count))

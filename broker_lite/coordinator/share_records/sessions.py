@@ -1,0 +1,142 @@
+"""Share sessions: which partitions a member reads from, so that it need not name them each time.
+
+A session belongs to the connection on which it began.
+
+Rule: G-114 (ShareSessionCache).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.errors import (
+    InvalidRequest,
+    InvalidShareSessionEpoch,
+    ShareSessionLimitReached,
+    ShareSessionNotFound,
+)
+
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+_EPOCH_MAX: Final = 2**31 - 1
+
+
+class SharedPartition(NamedTuple):
+    """A partition of a session: the id of its topic, and its index."""
+
+    topic_id: bytes
+    partition: int
+
+
+class ShareSession:
+    """The session of one member.
+
+    Attributes:
+        group_id: of the member.
+        member_id: whose it is.
+        connection_id: of the connection on which it began.
+        epoch: that the next request has to have.
+        partitions: that the member reads from, in the order in which it named them; True for those
+            that were not told of in any answer yet.
+    """
+
+    __slots__ = ("connection_id", "epoch", "group_id", "member_id", "partitions")
+
+    def __init__(self, group_id: str, member_id: str, connection_id: int) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.connection_id = connection_id
+        self.epoch = 1
+        self.partitions: dict[SharedPartition, bool] = {}
+
+    def update(
+        self, added: Iterable[SharedPartition], forgotten: Iterable[SharedPartition]
+    ) -> None:
+        """Add partitions that a request names, then remove those that it no longer wants."""
+        for each in added:
+            self.partitions.setdefault(each, True)
+        for each in forgotten:
+            self.partitions.pop(each, None)
+
+    def in_turn(self) -> list[SharedPartition]:
+        """Return the partitions; another one is first in each request, so that all have their turn.
+
+        Rule: K-33 (PartitionRotateStrategy).
+        """
+        listed = [*self.partitions]
+        turn = (self.epoch - 1) % len(listed) if listed else 0
+        return listed[turn:] + listed[:turn]
+
+
+class ShareSessions:
+    """The sessions of a broker."""
+
+    def __init__(self, count_max: int) -> None:
+        """Begin without any.
+
+        Args:
+            count_max: how many there may be.
+        """
+        self._count_max = count_max
+        self._by_key: dict[tuple[str, str], ShareSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[ShareSession]:
+        return iter(self._by_key.values())
+
+    def begin(self, group_id: str, member_id: str, connection_id: int) -> ShareSession:
+        """Begin a session; it replaces the member's old one.
+
+        Raises:
+            ShareSessionLimitReached: there are as many as may be.
+        """
+        key = group_id, member_id
+        self._by_key.pop(key, None)
+        if len(self._by_key) >= self._count_max:
+            raise ShareSessionLimitReached
+        session = self._by_key[key] = ShareSession(group_id, member_id, connection_id)
+        return session
+
+    def go_on(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
+        """Return the session of a member, whose epoch goes up.
+
+        Raises:
+            ShareSessionNotFound: there is none.
+            InvalidShareSessionEpoch: the request is not the next one of the session.
+        """
+        session = self.find(group_id, member_id)
+        if session.epoch != epoch:
+            raise InvalidShareSessionEpoch
+        session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
+        return session
+
+    def find(self, group_id: str, member_id: str) -> ShareSession:
+        """Return the session of a member.
+
+        Raises:
+            ShareSessionNotFound: there is none.
+        """
+        session = self._by_key.get((group_id, member_id))
+        if session is None:
+            raise ShareSessionNotFound
+        return session
+
+    def end(self, session: ShareSession) -> bool:
+        """End a session; return False if it has ended already, or another one has replaced it."""
+        key = session.group_id, session.member_id
+        if self._by_key.get(key) is not session:
+            return False
+        del self._by_key[key]
+        return True
+
+
+def check_member(member_id: str | None) -> str:
+    """Return a member id, which must not be empty.
+
+    Raises:
+        InvalidRequest: it is.
+    """
+    if not member_id:
+        raise InvalidRequest
+    return member_id

@@ -1,0 +1,257 @@
+"""The states of all share partitions that are kept, and their records in `__share_group_state`.
+
+A ShareSnapshot has a whole state, a ShareUpdate what has changed since the record before it. After
+so many updates a snapshot is written again. So a state is read from its last snapshot on.
+
+Rule: K-21 (ShareCoordinatorShard).
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator
+from struct import Struct
+from struct import error as StructError
+from typing import Final, NamedTuple, TypeVar
+
+from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
+from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, overlay
+from broker_lite.wire import DecodeError, messages
+
+_INT16: Final = Struct(">h")
+_VERSION_0: Final = b"\x00\x00"
+_SNAPSHOT: Final = 0
+_UPDATE: Final = 1
+
+M = TypeVar("M", bound="messages.Message")
+
+
+class ShareKey(NamedTuple):
+    """A share partition: the group, the topic and the partition's index."""
+
+    group_id: str
+    topic_id: bytes
+    partition: int
+
+
+class KeptState:
+    """The state of one share partition.
+
+    Attributes:
+        start_offset: NO_START until the first change after a reader has begun.
+        complete_count: how many records from there on are done.
+        batches: what became of records from there on.
+        state_epoch: the epoch of the group when the state began.
+        snapshot_epoch: how many snapshots came before the last one.
+        leader_epoch: of the partition's leader at the last change.
+        update_count: how many updates have followed the last snapshot.
+        created_ms: when the state began.
+    """
+
+    __slots__ = (
+        "batches",
+        "complete_count",
+        "created_ms",
+        "leader_epoch",
+        "snapshot_epoch",
+        "start_offset",
+        "state_epoch",
+        "update_count",
+    )
+
+    def __init__(self, start_offset: int, state_epoch: int, created_ms: int) -> None:
+        self.start_offset = start_offset
+        self.state_epoch = state_epoch
+        self.created_ms = created_ms
+        self.snapshot_epoch = 0
+        self.leader_epoch = 0
+        self.complete_count = 0 if start_offset != NO_START else -1
+        self.update_count = 0
+        self.batches: list[StateBatch] = []
+
+
+class ShareStates:
+    """All states by share partition.
+
+    Attributes:
+        updates_max: how many updates may follow a snapshot.
+    """
+
+    def __init__(self, updates_max: int) -> None:
+        self.updates_max = updates_max
+        self._by_key: dict[ShareKey, KeptState] = {}
+
+    def get(self, key: ShareKey) -> KeptState | None:
+        """Return a state; None if there is none."""
+        return self._by_key.get(key)
+
+    def __iter__(self) -> Iterator[ShareKey]:
+        """Iterate over the share partitions that have a state."""
+        return iter(self._by_key)
+
+    def items(self) -> Iterable[tuple[ShareKey, KeptState]]:
+        """Return all states with their share partitions."""
+        return self._by_key.items()
+
+    def start(self, start: ShareStart, now_ms: int) -> StateRecord:
+        """Begin a state anew, or end it; return the record of that.
+
+        Rule: K-03, K-04 (ShareCoordinatorShard.initializeState, deleteState).
+        """
+        key = ShareKey(*start[:3])
+        if start.start_offset is None:
+            self._by_key.pop(key, None)
+            return StateRecord(snapshot_key(key), None)
+        before = self._by_key.get(key)
+        state = KeptState(start.start_offset, start.state_epoch, now_ms)
+        if before is not None:
+            state.snapshot_epoch = before.snapshot_epoch + 1
+        self._by_key[key] = state
+        return self._snapshot(key, state, now_ms)
+
+    def update(
+        self, key: ShareKey, update: StateUpdate, leader_epoch: int, now_ms: int
+    ) -> StateRecord:
+        """Change a state; return the record of that.
+
+        A state that does not exist begins: its group may have been deleted meanwhile in a way that
+        a reader has not noticed.
+        """
+        state = self._by_key.get(key)
+        if state is None:
+            state = self._by_key[key] = KeptState(NO_START, 0, now_ms)
+            state.update_count = self.updates_max
+        _change(state, update)
+        state.leader_epoch = leader_epoch
+        if state.update_count >= self.updates_max:
+            return self.snapshot(key, now_ms)
+        state.update_count += 1
+        message = messages.ShareUpdateValue
+        value = message(
+            snapshot_epoch=state.snapshot_epoch,
+            leader_epoch=leader_epoch,
+            start_offset=update.start_offset,
+            delivery_complete_count=update.complete_count,
+            state_batches=[
+                message.StateBatch(
+                    first_offset=first,
+                    last_offset=last,
+                    delivery_state=delivery_state,
+                    delivery_count=count,
+                )
+                for first, last, delivery_state, count in update.batches
+            ],
+        )
+        key_message = messages.ShareUpdateKey
+        return StateRecord(
+            _key(_UPDATE, key_message, key_message(**key._asdict())), _value(message, value)
+        )
+
+    def snapshot(self, key: ShareKey, now_ms: int) -> StateRecord:
+        """Return a record with the whole state, which replaces all before it."""
+        state = self._by_key[key]
+        state.snapshot_epoch += 1
+        return self._snapshot(key, state, now_ms)
+
+    def _snapshot(self, key: ShareKey, state: KeptState, now_ms: int) -> StateRecord:
+        state.update_count = 0
+        message = messages.ShareSnapshotValue
+        value = message(
+            snapshot_epoch=state.snapshot_epoch,
+            state_epoch=state.state_epoch,
+            leader_epoch=state.leader_epoch,
+            start_offset=state.start_offset,
+            delivery_complete_count=state.complete_count,
+            create_timestamp=state.created_ms,
+            write_timestamp=now_ms,
+            state_batches=[
+                message.StateBatch(
+                    first_offset=first,
+                    last_offset=last,
+                    delivery_state=delivery_state,
+                    delivery_count=count,
+                )
+                for first, last, delivery_state, count in state.batches
+            ],
+        )
+        return StateRecord(snapshot_key(key), _value(message, value))
+
+    # -- loading
+
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        """Apply a record of the log.
+
+        Raises:
+            DecodeError: it cannot be read.
+        """
+        try:
+            self._replay(key, value)
+        except (StructError, ValueError) as error:
+            raise DecodeError(f"a record of key {key!r:.100} is broken: {error}") from error
+
+    def _replay(self, data: bytes, value: bytes | None) -> None:
+        record_type = _INT16.unpack_from(data)[0]
+        said, _ = messages.ShareSnapshotKey.decode(data, 0, _INT16.size)
+        key = ShareKey(said.group_id, said.topic_id, said.partition)
+        if record_type == _SNAPSHOT:
+            if value is None:
+                self._by_key.pop(key, None)
+            else:
+                self._by_key[key] = _read_snapshot(value)
+        elif record_type == _UPDATE and value is not None:
+            state = self._by_key.get(key)
+            if state is not None:
+                update, _ = messages.ShareUpdateValue.decode(value, 0, _INT16.size)
+                batches = [_batch(each) for each in update.state_batches]
+                start, complete = update.start_offset, update.delivery_complete_count
+                _change(state, StateUpdate(start, complete, batches))
+                state.leader_epoch = update.leader_epoch
+                state.update_count += 1
+
+    def forget(self, keys: Iterable[ShareKey]) -> None:
+        """Drop states from memory."""
+        for key in [*keys]:
+            self._by_key.pop(key, None)
+
+
+def _change(state: KeptState, update: StateUpdate) -> None:
+    state.start_offset = max(state.start_offset, update.start_offset)
+    state.complete_count = update.complete_count
+    state.batches = overlay(state.batches, update.batches, state.start_offset)
+
+
+def _read_snapshot(value: bytes) -> KeptState:
+    said, _ = messages.ShareSnapshotValue.decode(value, 0, _INT16.size)
+    state = KeptState(said.start_offset, said.state_epoch, said.create_timestamp)
+    state.snapshot_epoch = said.snapshot_epoch
+    state.leader_epoch = said.leader_epoch
+    state.complete_count = said.delivery_complete_count
+    state.batches = [_batch(each) for each in said.state_batches]
+    return state
+
+
+def _batch(
+    said: "messages.ShareSnapshotValue.StateBatch | messages.ShareUpdateValue.StateBatch",
+) -> StateBatch:
+    return StateBatch(said.first_offset, said.last_offset, said.delivery_state, said.delivery_count)
+
+
+def snapshot_key(key: ShareKey) -> bytes:
+    """Return the key of a share partition's snapshots."""
+    message = messages.ShareSnapshotKey
+    return _key(_SNAPSHOT, message, message(**key._asdict()))
+
+
+def coordinator_key(key: ShareKey) -> str:
+    """Return the text that says where the state of a share partition is kept.
+
+    Rule: K-22 (SharePartitionKey.asCoordinatorKey).
+    """
+    topic = urlsafe_b64encode(key.topic_id).rstrip(b"=").decode()
+    return f"{key.group_id}:{topic}:{key.partition}"
+
+
+def _key(record_type: int, message: type[M], key: M) -> bytes:
+    return _INT16.pack(record_type) + message.encode(key, 0)
+
+
+def _value(message: type[M], value: M) -> bytes:
+    return _VERSION_0 + message.encode(value, 0)

@@ -1,0 +1,1 @@
+"""Requests of members of share groups for records: ShareFetch and ShareAcknowledge (KIP-932)."""

@@ -1,0 +1,134 @@
+"""ShareAcknowledge (79): tell what became of records, without reading more of them (KIP-932).
+
+- v2 renews locks (KIP-1222).
+
+Not done: nothing that a client asks for.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from broker_lite.coordinator.share_records.acknowledge import (
+    Acknowledgement,
+    acknowledge,
+    check_acknowledgements,
+)
+from broker_lite.coordinator.share_records.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    SharedPartition,
+    check_member,
+)
+from broker_lite.errors import BrokerError, InvalidRecordState, InvalidShareSessionEpoch
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.share.partition import (
+    Answer,
+    current_leader,
+    endpoints,
+    find,
+    opened,
+)
+from broker_lite.handler.share.readers import check_reader
+from broker_lite.handler.share.sessions import end_session, sessions_of
+from broker_lite.wire import messages
+
+Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
+"""What a request says about the records of partitions."""
+
+
+@answers_when_flushed
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Take what a member says about records that it has acquired.
+
+    Rule: K-30 (KafkaApis.handleShareAcknowledgeRequest).
+    See: G-114.
+    """
+    body = decode(messages.ShareAcknowledgeRequest, request)
+    message = messages.ShareAcknowledgeResponse
+    group_id = body.group_id or ""
+    try:
+        check_reader(context, group_id)
+        member_id = check_member(body.member_id)
+        if body.share_session_epoch == INITIAL_EPOCH:
+            raise InvalidShareSessionEpoch
+        sessions = sessions_of(context)
+        if body.share_session_epoch == FINAL_EPOCH:
+            session = sessions.find(group_id, member_id)
+        else:
+            session = sessions.go_on(group_id, member_id, body.share_session_epoch)
+        answers = await acknowledge_all(
+            context, group_id, member_id, said_by(body), may_renew=body.is_renew_ack
+        )
+        if body.share_session_epoch == FINAL_EPOCH:
+            end_session(context, session)
+    except BrokerError as error:
+        refusal = message(error_code=error.code, error_message=error.message)
+        return encode(message, refusal, request)
+    settings = context.groups.shares.settings_of(group_id)
+    response = message(acquisition_lock_timeout_ms=settings.lock_duration_ms)
+    topics: dict[bytes, messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = {}
+    leaders = []
+    for partition, answer in answers.items():
+        topic = topics.get(partition.topic_id)
+        if topic is None:
+            topic = message.ShareAcknowledgeTopicResponse(topic_id=partition.topic_id)
+            topics[partition.topic_id] = topic
+            response.responses.append(topic)
+        error_of = answer.error or answer.acknowledge_error
+        leaders.append(current_leader(context, partition, error_of))
+        leader_id, leader_epoch = leaders[-1] or (0, 0)
+        topic.partitions.append(
+            message.PartitionData(
+                partition_index=partition.partition,
+                error_code=0 if error_of is None else error_of.code,
+                error_message=None if error_of is None else error_of.message,
+                current_leader=message.LeaderIdAndEpoch(
+                    leader_id=leader_id, leader_epoch=leader_epoch
+                ),
+            )
+        )
+    response.node_endpoints = [
+        message.NodeEndpoint(node_id=each[0], host=each[1], port=each[2], rack=each[3])
+        for each in endpoints(context, leaders)
+    ]
+    return encode(message, response, request)
+
+
+def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest") -> Said:
+    """Return what a request says about records, without partitions of which it says nothing."""
+    said: dict[SharedPartition, list[Acknowledgement]] = {}
+    for topic in body.topics:
+        for one in topic.partitions:
+            if one.acknowledgement_batches:
+                said.setdefault(SharedPartition(topic.topic_id, one.partition_index), []).extend(
+                    Acknowledgement(each.first_offset, each.last_offset, each.acknowledge_types)
+                    for each in one.acknowledgement_batches
+                )
+    return said
+
+
+async def acknowledge_all(
+    context: HandlerContext, group_id: str, member_id: str, said: Said, *, may_renew: bool
+) -> dict[SharedPartition, Answer]:
+    """Take what a member says about records; return the answer for each partition."""
+    answers = {partition: Answer(partition) for partition in said}
+    for partition, batches in said.items():
+        answer = answers[partition]
+        answer.is_acknowledged = True
+        try:
+            found = find(context, group_id, partition)
+        except BrokerError as error:
+            answer.error = error
+            continue
+        try:
+            check_acknowledgements(batches, may_renew=may_renew)
+            in_flight = await opened(context, found)
+            if in_flight is None:
+                raise InvalidRecordState
+            shares = context.groups.shares
+            update = acknowledge(in_flight, member_id, batches, shares.run_due())
+            shares.settle(found.key, update, found.log.leader_epoch)
+        except BrokerError as error:
+            answer.acknowledge_error = error
+    return answers

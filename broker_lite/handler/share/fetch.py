@@ -1,0 +1,268 @@
+"""ShareFetch (78): acquire records as a member of a share group (KIP-932).
+
+- The request may also say what became of records that were acquired before.
+- v2 chooses whether records are acquired by batches or one by one (KIP-1206), and renews locks
+  (KIP-1222).
+
+A session remembers the partitions that a member reads from. It ends when the member says so or
+its connection is closed; then what it has acquired is available to others.
+
+Not done: records of synthetic topics, which are not acquired; faults in record data, as Fetch has.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+
+from broker_lite.coordinator.share_records.acquire import Wish
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    SharedPartition,
+    ShareSession,
+    check_member,
+)
+from broker_lite.errors import BrokerError, InvalidRequest
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.large import leave_lane
+from broker_lite.handler.share.acknowledge import acknowledge_all, said_by
+from broker_lite.handler.share.partition import (
+    Answer,
+    Found,
+    current_leader,
+    endpoints,
+    find,
+    opened,
+)
+from broker_lite.handler.share.read import Room, read_and_acquire, readable_bytes
+from broker_lite.handler.share.readers import check_reader
+from broker_lite.handler.share.sessions import begin_session, end_session, sessions_of
+from broker_lite.wire import messages
+
+_BY_RECORDS: Final = 1
+_MS_PER_S: Final = 1000
+
+Answers = dict[SharedPartition, Answer]
+Ready = list[tuple[Found, SharePartition]]
+
+
+@answers_when_flushed
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Let a member acquire records.
+
+    Rule: K-32, K-33 (KafkaApis.handleShareFetchRequest).
+    See: G-114, G-115.
+    """
+    body = decode(messages.ShareFetchRequest, request)
+    message = messages.ShareFetchResponse
+    group_id = body.group_id or ""
+    try:
+        check_reader(context, group_id)
+        session = _session(context, body, group_id)
+        answers = await acknowledge_all(
+            context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
+        )
+        if body.share_session_epoch == FINAL_EPOCH:
+            end_session(context, session)
+        elif not body.is_renew_ack:
+            leave_lane(request)
+            await _fetch(context, body, session, answers)
+    except BrokerError as error:
+        refusal = message(error_code=error.code, error_message=error.message)
+        return encode(message, refusal, request)
+    return encode(message, _response(context, group_id, answers), request)
+
+
+def _session(
+    context: HandlerContext, body: messages.ShareFetchRequest, group_id: str
+) -> ShareSession:
+    """Return the session of a request, with the partitions that it adds and forgets.
+
+    Raises:
+        InvalidRequest: the request contradicts itself.
+        ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached: no such session.
+    """
+    member_id = check_member(body.member_id)
+    if body.is_renew_ack and (
+        body.max_bytes or body.max_records or body.max_wait_ms or body.min_bytes
+    ):
+        raise InvalidRequest
+    sessions = sessions_of(context)
+    named = [
+        SharedPartition(topic.topic_id, each.partition_index)
+        for topic in body.topics
+        for each in topic.partitions
+    ]
+    if body.share_session_epoch == INITIAL_EPOCH:
+        if said_by(body):
+            raise InvalidRequest
+        return begin_session(context, group_id, member_id, named)
+    if body.share_session_epoch == FINAL_EPOCH:
+        return sessions.find(group_id, member_id)
+    session = sessions.go_on(group_id, member_id, body.share_session_epoch)
+    forgotten = [
+        SharedPartition(topic.topic_id, index)
+        for topic in body.forgotten_topics_data
+        for index in topic.partitions
+    ]
+    session.update(named, forgotten)
+    return session
+
+
+async def _fetch(
+    context: HandlerContext,
+    body: messages.ShareFetchRequest,
+    session: ShareSession,
+    answers: Answers,
+) -> None:
+    """Acquire records of the session's partitions; wait for them if there are none yet."""
+    ready = await _ready(context, session, answers)
+    if ready and body.max_wait_ms > 0 and body.max_records > 0 and body.max_bytes > 0:
+        await _wait(context, body, ready)
+        ready = await _ready(context, session, answers)
+    wish = Wish(
+        session.member_id,
+        body.max_records,
+        max(body.batch_size, 1),
+        body.share_acquire_mode == _BY_RECORDS,
+    )
+    left_bytes, is_first = body.max_bytes, True
+    for found, partition in ready:
+        if wish.records_max <= 0 or left_bytes <= 0:
+            break
+        key = SharedPartition(*found.key[1:])
+        answer = answers.setdefault(key, Answer(key))
+        try:
+            room = Room(left_bytes, is_first)
+            read_and_acquire(context.groups.shares, found, partition, wish, room, answer)
+        except BrokerError as error:
+            answer.error = error
+            continue
+        count = sum(last - first + 1 for first, last, _ in answer.acquired)
+        wish = wish._replace(records_max=wish.records_max - count)
+        left_bytes -= len(answer.records)
+        is_first = is_first and not answer.records
+    _tell_new(session, answers)
+
+
+def _tell_new(session: ShareSession, answers: Answers) -> None:
+    """Leave out partitions without news, but tell once of each that is new in the session.
+
+    Rule: K-33 (CachedSharePartition.maybeUpdateResponseData).
+    """
+    for partition, is_new in session.partitions.items():
+        answer = answers.get(partition)
+        if is_new and answer is None:
+            answers[partition] = Answer(partition)
+        elif answer is not None and not is_new and not _is_news(answer):
+            del answers[partition]
+    session.partitions = dict.fromkeys(session.partitions, False)
+
+
+def _is_news(answer: Answer) -> bool:
+    return bool(answer.acquired or answer.is_acknowledged or answer.error is not None)
+
+
+async def _ready(context: HandlerContext, session: ShareSession, answers: Answers) -> Ready:
+    """Return the partitions that can be read from now; the others get their errors."""
+    ready: Ready = []
+    for partition in session.in_turn():
+        try:
+            found = find(context, session.group_id, partition)
+            in_flight = await opened(context, found)
+        except BrokerError as error:
+            answers.setdefault(partition, Answer(partition)).error = error
+            continue
+        if in_flight is not None:
+            ready.append((found, in_flight))
+    return ready
+
+
+async def _wait(context: HandlerContext, body: messages.ShareFetchRequest, ready: Ready) -> None:
+    """Wait until there are records enough for the member, or for as long as it wants.
+
+    Rule: K-35 (DelayedShareFetch.tryComplete).
+    """
+    shares = context.groups.shares
+    keys = [found.key for found, _ in ready]
+    with anyio.move_on_after(body.max_wait_ms / _MS_PER_S):
+        while True:
+            changed = anyio.Event()
+            shares.listen(keys, changed.set)
+            for found, _ in ready:
+                found.log.visibility.add_waiter(changed.set)
+            try:
+                if _is_enough(context, body, ready):
+                    return
+                context.nothing_to_give.start()
+                await changed.wait()
+            finally:
+                context.nothing_to_give.stop()
+                shares.unlisten(keys, changed.set)
+                for found, _ in ready:
+                    found.log.visibility.remove_waiter(changed.set)
+
+
+def _is_enough(context: HandlerContext, body: messages.ShareFetchRequest, ready: Ready) -> bool:
+    """Return whether a waiting request can be answered; it can if a partition has changed hands."""
+    size_bytes = 0
+    for found, partition in ready:
+        if context.groups.shares.partition(found.key) is not partition:
+            return True
+        if found.log.leader_id != context.node_id or found.log.is_deleted:
+            return True
+        try:
+            size_bytes += readable_bytes(partition, found.log, body.max_bytes)
+        except BrokerError:
+            return True
+        if size_bytes >= max(body.min_bytes, 1):
+            return True
+    return False
+
+
+def _response(
+    context: HandlerContext, group_id: str, answers: Answers
+) -> messages.ShareFetchResponse:
+    message = messages.ShareFetchResponse
+    settings = context.groups.shares.settings_of(group_id)
+    response = message(acquisition_lock_timeout_ms=settings.lock_duration_ms)
+    topics: dict[bytes, messages.ShareFetchResponse.ShareFetchableTopicResponse] = {}
+    leaders: list[tuple[int, int] | None] = []
+    for (topic_id, index), answer in answers.items():
+        topic = topics.get(topic_id)
+        if topic is None:
+            topic = topics[topic_id] = message.ShareFetchableTopicResponse(topic_id=topic_id)
+            response.responses.append(topic)
+        leaders.append(current_leader(context, answer.partition, answer.error))
+        topic.partitions.append(_partition(index, answer, leaders[-1] or (0, 0)))
+    response.node_endpoints = [
+        message.NodeEndpoint(node_id=each[0], host=each[1], port=each[2], rack=each[3])
+        for each in endpoints(context, leaders)
+    ]
+    return response
+
+
+def _partition(
+    index: int, answer: Answer, leader: Sequence[int]
+) -> "messages.ShareFetchResponse.PartitionData":
+    message = messages.ShareFetchResponse
+    error, acknowledge_error = answer.error, answer.acknowledge_error
+    return message.PartitionData(
+        partition_index=index,
+        error_code=0 if error is None else error.code,
+        error_message=None if error is None else error.message,
+        acknowledge_error_code=0 if acknowledge_error is None else acknowledge_error.code,
+        acknowledge_error_message=(
+            None if acknowledge_error is None else acknowledge_error.message
+        ),
+        current_leader=message.LeaderIdAndEpoch(leader_id=leader[0], leader_epoch=leader[1]),
+        records=answer.records,
+        acquired_records=[
+            message.AcquiredRecords(first_offset=first, last_offset=last, delivery_count=count)
+            for first, last, count in answer.acquired
+        ],
+    )

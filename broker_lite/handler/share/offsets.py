@@ -1,0 +1,219 @@
+"""DescribeShareGroupOffsets (90), AlterShareGroupOffsets (91), DeleteShareGroupOffsets (92).
+
+- DescribeShareGroupOffsets: v1 adds the lag (KIP-1226).
+
+Where a share group starts is described whether it has members or not. It is changed only while it
+has none.
+
+Not done: nothing that a client asks for.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from broker_lite.coordinator.effects import NO_START
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.errors import BrokerError, ErrorCode, GroupAuthorizationFailed
+from broker_lite.handler.authorized import is_allowed
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.denied import denied_topics
+from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.groups.ask_group import ask_group
+from broker_lite.handler.groups.coordinated import foreign_groups
+from broker_lite.handler.groups.share import check_enabled
+from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.wire import messages
+from broker_lite.wire.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    _DeletedTopic = messages.DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic
+
+_UNKNOWN_LAG: Final = -1
+_DENIED_TOPIC: Final = "Topic authorization failed."
+
+
+async def handle_describe(context: HandlerContext, request: Request) -> Parts:
+    """Describe where share groups start, and how far behind they are.
+
+    Rule: K-41 (KafkaApis.handleDescribeShareGroupOffsets).
+    See: X-53.
+    """
+    body = decode(messages.DescribeShareGroupOffsetsRequest, request)
+    message = messages.DescribeShareGroupOffsetsResponse
+    response = message()
+    for asked in body.groups:
+        try:
+            response.groups.append(_described(context, asked))
+        except BrokerError as error:
+            group = message.DescribeShareGroupOffsetsResponseGroup(
+                group_id=asked.group_id, error_code=error.code, error_message=error.message
+            )
+            response.groups.append(group)
+    return encode(message, response, request)
+
+
+def _described(
+    context: HandlerContext,
+    asked: "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup",
+) -> "messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup":
+    check_enabled(context)
+    group_id = asked.group_id
+    if not is_allowed(context, Operation.DESCRIBE, ResourceType.GROUP, group_id):
+        raise GroupAuthorizationFailed
+    message = messages.DescribeShareGroupOffsetsResponse
+    response = message.DescribeShareGroupOffsetsResponseGroup(group_id=group_id)
+    if foreign_groups(context, [group_id]):
+        response.error_code = ErrorCode.NOT_COORDINATOR
+        return response
+    context.groups.check_loaded([group_id])
+    group = context.groups.coordinator.registry.share(group_id)
+    if group is None:
+        return response
+    if asked.topics is None:
+        topics: Iterable[tuple[str, Iterable[int]]] = [
+            (topic.name, sorted(topic.partitions)) for topic in group.stateful.values()
+        ]
+    else:
+        topics = [(topic.topic_name, topic.partitions) for topic in asked.topics]
+    denied = denied_topics(context, Operation.DESCRIBE, [name for name, _ in topics])
+    for name, partitions in topics:
+        if name in denied and asked.topics is None:
+            continue
+        topic_id = _topic_id(context, name)
+        response.topics.append(
+            message.DescribeShareGroupOffsetsResponseTopic(
+                topic_name=name,
+                topic_id=topic_id,
+                partitions=_denied(partitions)
+                if name in denied
+                else [
+                    _partition(context, ShareKey(group_id, topic_id, each)) for each in partitions
+                ],
+            )
+        )
+    return response
+
+
+def _topic_id(context: HandlerContext, name: str) -> bytes:
+    topic = context.cluster.topics.get(name)
+    return ZERO_UUID if topic is None else topic.topic_id
+
+
+def _denied(
+    partitions: Iterable[int],
+) -> "list[messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition]":
+    message = messages.DescribeShareGroupOffsetsResponse
+    return [
+        message.DescribeShareGroupOffsetsResponsePartition(
+            partition_index=each,
+            start_offset=NO_START,
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message=_DENIED_TOPIC,
+        )
+        for each in partitions
+    ]
+
+
+def _partition(
+    context: HandlerContext, key: ShareKey
+) -> "messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition":
+    """Return where a group starts in a partition; what is not known is -1, and is no error."""
+    shares = context.groups.shares
+    message = messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
+    if not shares.is_known(key):
+        return message(partition_index=key.partition, start_offset=NO_START, lag=_UNKNOWN_LAG)
+    kept = shares.start_and_complete(key)
+    topic = context.cluster.topics_by_id.get(key.topic_id)
+    assert kept is not None
+    start, complete_count, leader_epoch = kept
+    lag = _UNKNOWN_LAG
+    if start != NO_START and topic is not None and key.partition < topic.partition_count:
+        log = context.cluster.log(topic.name, key.partition)
+        lag = log.high_watermark - start - complete_count
+    return message(
+        partition_index=key.partition, start_offset=start, leader_epoch=leader_epoch, lag=lag
+    )
+
+
+def _alter_refusal(error: BrokerError) -> messages.AlterShareGroupOffsetsResponse:
+    message = messages.AlterShareGroupOffsetsResponse
+    return message(error_code=error.code, error_message=error.message)
+
+
+@answers_when_flushed
+async def handle_alter(context: HandlerContext, request: Request) -> Parts:
+    """Set where a share group starts.
+
+    See: K-40 (KafkaApis.handleAlterShareGroupOffsetsRequest).
+    """
+    body = decode(messages.AlterShareGroupOffsetsRequest, request)
+    message = messages.AlterShareGroupOffsetsResponse
+    try:
+        check_enabled(context)
+    except BrokerError as error:
+        return encode(message, _alter_refusal(error), request)
+    denied = denied_topics(context, Operation.READ, [each.topic_name for each in body.topics])
+    refused = [each for each in body.topics if each.topic_name in denied]
+    body.topics = [each for each in body.topics if each.topic_name not in denied]
+    event = context.groups.coordinator.share_offsets.alter
+    response = await ask_group(context, request, event, body, _alter_refusal)
+    if not response.error_code:
+        response.responses += [
+            message.AlterShareGroupOffsetsResponseTopic(
+                topic_name=topic.topic_name,
+                topic_id=_topic_id(context, topic.topic_name),
+                partitions=[
+                    message.AlterShareGroupOffsetsResponsePartition(
+                        partition_index=each.partition_index,
+                        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+                        error_message=_DENIED_TOPIC,
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in refused
+        ]
+    return encode(message, response, request)
+
+
+def _delete_refusal(error: BrokerError) -> messages.DeleteShareGroupOffsetsResponse:
+    message = messages.DeleteShareGroupOffsetsResponse
+    return message(error_code=error.code, error_message=error.message)
+
+
+@answers_when_flushed
+async def handle_delete(context: HandlerContext, request: Request) -> Parts:
+    """Forget where a share group starts, for whole topics.
+
+    See: K-40 (KafkaApis.handleDeleteShareGroupOffsetsRequest).
+    """
+    body = decode(messages.DeleteShareGroupOffsetsRequest, request)
+    message = messages.DeleteShareGroupOffsetsResponse
+    try:
+        check_enabled(context)
+    except BrokerError as error:
+        return encode(message, _delete_refusal(error), request)
+    denied = denied_topics(context, Operation.READ, [each.topic_name for each in body.topics])
+    refused = [each for each in body.topics if each.topic_name in denied]
+    body.topics = [each for each in body.topics if each.topic_name not in denied]
+    event = context.groups.coordinator.share_offsets.delete
+    response = await ask_group(
+        context, request, event, body, _delete_refusal, operation=Operation.DELETE
+    )
+    if not response.error_code:
+        response.responses += list(_denied_deletes(context, refused))
+    return encode(message, response, request)
+
+
+def _denied_deletes(
+    context: HandlerContext,
+    refused: "Iterable[_DeletedTopic]",
+) -> "Iterator[messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic]":
+    for topic in refused:
+        yield messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic(
+            topic_name=topic.topic_name,
+            topic_id=_topic_id(context, topic.topic_name),
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message=_DENIED_TOPIC,
+        )

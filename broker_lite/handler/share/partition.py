@@ -1,0 +1,135 @@
+"""One partition that a member reads from, or acknowledges records of."""
+
+from typing import NamedTuple
+
+from broker_lite.control.coordinators.share_service import Shares
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.coordinator.share_records.acquire import Acquired
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.sessions import SharedPartition
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    TopicAuthorizationFailed,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from broker_lite.handler.authorized import is_allowed
+from broker_lite.handler.context import HandlerContext
+from broker_lite.handler.endpoints import endpoints_of, leader_known_to
+from broker_lite.handler.leadership import check_leader
+from broker_lite.handler.share.start import start_offset_of
+from broker_lite.log.log import Log
+from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.wire.node_endpoints import NodeEndpoint
+
+_MOVED = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
+
+
+class Answer:
+    """What is answered for a partition.
+
+    Attributes:
+        partition: the id of its topic, and its index.
+        error: why nothing could be read; None for no error.
+        acknowledge_error: why what the member said about records does not count; None if it does.
+        is_acknowledged: whether the request says something about records.
+        acquired: the records that the member gets.
+        records: the record batches with these records.
+    """
+
+    __slots__ = (
+        "acknowledge_error",
+        "acquired",
+        "error",
+        "is_acknowledged",
+        "partition",
+        "records",
+    )
+
+    def __init__(self, partition: SharedPartition) -> None:
+        self.partition = partition
+        self.error: BrokerError | None = None
+        self.acknowledge_error: BrokerError | None = None
+        self.is_acknowledged = False
+        self.acquired: list[Acquired] = []
+        self.records = b""
+
+
+class Found(NamedTuple):
+    """A partition that this broker leads.
+
+    Attributes:
+        key: of the share partition.
+        log: of the partition.
+    """
+
+    key: ShareKey
+    log: Log
+
+
+def find(context: HandlerContext, group_id: str, partition: SharedPartition) -> Found:
+    """Find the log of a partition, which this broker has to lead.
+
+    Raises:
+        UnknownTopicId, UnknownTopicOrPartition: there is no such partition.
+        TopicAuthorizationFailed: the client may not read the topic.
+        NotLeaderOrFollower: another broker leads it.
+        KafkaStorageError: the log cannot be loaded.
+
+    Rule: K-32 (KafkaApis.handleShareFetchRequest).
+    """
+    topic: Topic | None = context.cluster.topics_by_id.get(partition.topic_id)
+    if topic is None:
+        raise UnknownTopicId
+    if not is_allowed(context, Operation.READ, ResourceType.TOPIC, topic.name):
+        raise TopicAuthorizationFailed
+    if not 0 <= partition.partition < topic.partition_count:
+        raise UnknownTopicOrPartition
+    log = context.cluster.log(topic.name, partition.partition)
+    check_leader(context.cluster, context.node_id, log)
+    return Found(ShareKey(group_id, *partition), log)
+
+
+async def opened(context: HandlerContext, found: Found) -> SharePartition | None:
+    """Return the share partition of a partition; None if there is no such group.
+
+    Raises:
+        CoordinatorNotAvailable: its state cannot be read now.
+        KafkaStorageError: the log cannot be read.
+    """
+    shares: Shares = context.groups.shares
+    key, log = found
+    if not shares.is_known(key):
+        return None
+    start = log.log_start_offset
+    if shares.needs_start(key):
+        start = await start_offset_of(log, shares.settings_of(key.group_id), context)
+        if not shares.is_known(key):  # the group was deleted meanwhile
+            return None
+    partition = shares.open(key, start)
+    partition.advance_to(log.log_start_offset)
+    return partition
+
+
+def current_leader(
+    context: HandlerContext, partition: SharedPartition, error: BrokerError | None
+) -> tuple[int, int] | None:
+    """Return id and epoch of the leader, for a partition that another broker has to be asked for.
+
+    See: C-31.
+    """
+    if error is None or error.code not in _MOVED:
+        return None
+    return leader_known_to(context.cluster, context.node_id, *partition)
+
+
+def endpoints(
+    context: HandlerContext, leaders: "list[tuple[int, int] | None]"
+) -> list[NodeEndpoint]:
+    """Return where leaders are.
+
+    See: C-31.
+    """
+    return endpoints_of(context, {each[0] for each in leaders if each is not None})

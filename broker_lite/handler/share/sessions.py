@@ -1,0 +1,50 @@
+"""The share sessions of a broker's clients; one ends with the connection on which it began."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from broker_lite.coordinator.share_records.sessions import (
+    SharedPartition,
+    ShareSession,
+    ShareSessions,
+)
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.handler.context import HandlerContext
+
+_AT_CLOSE: Final = "share sessions"
+
+
+def sessions_of(context: HandlerContext) -> ShareSessions:
+    """Return the share sessions of the broker that is asked."""
+    return context.groups.shares.sessions_of(context.node_id)
+
+
+def begin_session(
+    context: HandlerContext, group_id: str, member_id: str, partitions: Iterable[SharedPartition]
+) -> ShareSession:
+    """Begin a session with partitions; it replaces the member's old one.
+
+    Raises:
+        ShareSessionLimitReached: the broker has as many as it may have.
+
+    Rule: K-34 (SharePartitionManager.newContext, onDisconnect).
+    """
+    session = sessions_of(context).begin(group_id, member_id, context.connection_id)
+    session.update(partitions, ())
+    context.at_close[_AT_CLOSE] = partial(_end_all, context)
+    return session
+
+
+def end_session(context: HandlerContext, session: ShareSession) -> None:
+    """End a session: the records that the member has acquired are available to others."""
+    sessions_of(context).end(session)
+    keys = [ShareKey(session.group_id, *each) for each in session.partitions]
+    context.groups.shares.release(session.group_id, session.member_id, keys)
+
+
+def _end_all(context: HandlerContext) -> None:
+    """End the sessions that began on a connection, which is closed."""
+    for session in [*sessions_of(context)]:
+        if session.connection_id == context.connection_id:
+            end_session(context, session)

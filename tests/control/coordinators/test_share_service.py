@@ -1,0 +1,175 @@
+"""Share partitions over changes of the cluster and failures of their log.
+
+Also tests: broker_lite.control.coordinators.share_log.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.control.cluster.features import supported_features, without_share_groups
+from broker_lite.control.coordinators import share_log
+from broker_lite.control.topics.internal_topics import SHARE_TOPIC
+from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.coordinator.effects import ShareStart
+from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.errors import CoordinatorNotAvailable, KafkaStorageError
+from tests.control.group_node import Node
+from tests.control.trio import Trio, take_leader
+from tests.support.small_disk import files_end_at
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Any:
+    node = Node(tmp_path / "data", share_coordinator_state_topic_num_partitions="1")
+    yield node
+    node.cluster.close(sync=False)
+
+
+def key_of(node: Node) -> ShareKey:
+    cluster = node.cluster
+    if "s" not in cluster.topics:
+        cluster.create_topics([cluster.plan_topic(NewTopic("s", 1))])
+    return ShareKey("g", cluster.topics["s"].topic_id, 0)
+
+
+def begun(node: Node) -> tuple[ShareKey, SharePartition]:
+    key = key_of(node)
+    shares = node.groups.shares
+    shares.put_starts([ShareStart(*key, 0, 1)])
+    return key, shares.open(key, 0)
+
+
+def take(node: Node, partition: SharePartition, first: int, last: int) -> None:
+    deadline_ms = node.clock.steady_ms() + partition.settings.lock_duration_ms
+    wish = Wish("m", last - first + 1, 500, False)
+    assert acquire(partition, wish, [Range(first, last)], deadline_ms) == [(first, last, 1)]
+
+
+def accept(node: Node, key: ShareKey, first: int, last: int) -> None:
+    update = StateUpdate(0, last - first + 1, [StateBatch(first, last, 2, 1)])
+    node.groups.shares.settle(key, update, 0)
+
+
+def test_k15_locks_end_with_the_alarm(node: Node) -> None:
+    key, partition = begun(node)
+    woken: list[str] = []
+    node.groups.shares.listen([key], lambda: woken.append("woken"))
+    take(node, partition, 0, 9)
+    node.groups.shares.settle(key, None, 0)
+    assert node.groups.shares.next_deadline_ms() == node.clock.steady_ms() + 30_000
+    assert node.groups.next_deadline_ms() <= node.clock.steady_ms() + 30_000
+    node.clock.step(30_000)
+    node.groups.on_time()
+    assert woken == ["woken"]
+    state = node.groups.shares.log.states.get(key)
+    assert state is not None
+    assert state.batches == [(0, 9, 0, 1)]
+    assert node.groups.shares.next_deadline_ms() is None
+
+
+def test_g115_k20_states_are_read_back(node: Node) -> None:
+    key, _ = begun(node)
+    accept(node, key, 0, 4)
+    node.restart()
+    shares = node.groups.shares
+    assert shares.is_known(key)
+    assert not shares.needs_start(key)
+    assert shares.start_and_complete(key) == (0, 5, 0)
+    assert shares.open(key, 0).start_offset == 5
+    assert shares.open(key, 0) is shares.partition(key)
+
+
+def test_a_log_that_cannot_be_written_loses_locks_only(node: Node) -> None:
+    key, partition = begun(node)
+    accept(node, key, 0, 4)
+    take(node, partition, 0, 9)
+    with files_end_at(0), pytest.raises(KafkaStorageError):
+        accept(node, key, 5, 9)
+    shares = node.groups.shares
+    assert shares.partition(key) is None
+    assert shares.open(key, 0).start_offset == 5
+    accept(node, key, 5, 9)
+    assert shares.start_and_complete(key) == (0, 5, 0)
+
+
+def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(share_log, "_PRUNED_RECORDS", 10)
+    key, _ = begun(node)
+    for first in range(40):
+        accept(node, key, first, first)
+    log = node.cluster.log(SHARE_TOPIC, 0)
+    assert log.log_end_offset - log.log_start_offset < 20
+    assert log.log_start_offset > 20
+    node.restart()
+    assert node.groups.shares.open(key, 0).start_offset == 40
+
+
+def test_k23_a_failure_to_prune_is_no_failure(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(share_log, "_PRUNED_RECORDS", 2)
+    key, _ = begun(node)
+    log = node.cluster.log(SHARE_TOPIC, 0)
+
+    def fail(_offset: int) -> int:
+        raise KafkaStorageError
+
+    monkeypatch.setattr(type(log), "delete_records_before", lambda _log, offset: fail(offset))
+    for first in range(6):
+        accept(node, key, first, first)
+    assert node.groups.shares.start_and_complete(key) is not None
+
+
+def test_k04_states_end_with_their_topics(node: Node) -> None:
+    key, _ = begun(node)
+    node.cluster.delete_topics([node.cluster.topics["s"]])
+    assert not node.groups.shares.is_known(key)
+    key, _ = begun(node)
+    node.cluster.delete_topics([node.cluster.topics[SHARE_TOPIC]])
+    assert not node.groups.shares.is_known(key)
+    assert node.groups.shares.partition(key) is None
+
+
+def test_k24_what_is_in_flight_is_lost_when_a_partition_moves(tmp_path: Path) -> None:
+    texts = {
+        "share_coordinator_state_topic_replication_factor": "3",
+        "share_coordinator_state_topic_min_isr": "1",
+        "share_coordinator_state_topic_num_partitions": "1",
+    }
+    trio = Trio(tmp_path / "data", **texts)
+    key, partition = begun(trio)
+    accept(trio, key, 0, 4)
+    take(trio, partition, 0, 9)
+    trio.cluster.controller.fence(trio.cluster.topics["s"].partitions[0].leader)
+    shares = trio.groups.shares
+    assert shares.partition(key) is None
+    assert shares.open(key, 0).start_offset == 5
+    take_leader(trio.cluster, SHARE_TOPIC, 0)
+    assert shares.partition(key) is None
+    with pytest.raises(CoordinatorNotAvailable):
+        shares.is_known(key)
+    trio.cluster.close(sync=False)
+
+
+def test_k01_several_processes_have_no_share_groups() -> None:
+    supported = without_share_groups(supported_features("4.3"))
+    assert supported["share.version"] == (0, 0, 0)
+    old = supported_features("3.9")
+    assert without_share_groups(old) is old
+
+
+def test_a_listener_is_forgotten(node: Node) -> None:
+    key, _ = begun(node)
+    woken: list[str] = []
+
+    def listener() -> None:
+        woken.append("woken")
+
+    shares = node.groups.shares
+    shares.listen([key], listener)
+    shares.unlisten([key, ShareKey("x", b"", 0)], listener)
+    accept(node, key, 0, 0)
+    assert woken == []

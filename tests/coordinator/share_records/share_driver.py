@@ -1,0 +1,76 @@
+"""A share partition, its log of record batches, and members that acquire and acknowledge."""
+
+from collections.abc import Sequence
+
+from broker_lite.coordinator.share_records.acknowledge import (
+    Acknowledgement,
+    acknowledge,
+    check_acknowledgements,
+)
+from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.settings import ShareSettings
+from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, overlay
+
+LOCK_MS = 30_000
+
+
+class Driver:
+    """Record batches of a log, a share partition of it, and what is kept.
+
+    Attributes:
+        batches: the record batches, in order.
+        kept: what was written of the share partition.
+        kept_start: the start offset that was written.
+    """
+
+    def __init__(self, *sizes: int, **settings: object) -> None:
+        self.settings = ShareSettings(**settings)  # type: ignore[arg-type]
+        self.batches: list[Range] = []
+        for size in sizes:
+            self.append(size)
+        self.now_ms = 0
+        self.kept: list[StateBatch] = []
+        self.kept_start = 0
+        self.updates: list[StateUpdate] = []
+        self.partition = SharePartition(0, (), self.settings)
+
+    def append(self, size: int) -> None:
+        first = self.batches[-1].last + 1 if self.batches else 0
+        self.batches.append(Range(first, first + size - 1))
+
+    def fetch(
+        self, member: str = "m", count: int = 500, batch: int = 500, *, strict: bool = False
+    ) -> list[tuple[int, int, int]]:
+        partition = self.partition
+        if not partition.may_acquire():
+            return []
+        wish = Wish(member, count, batch, strict)
+        first, last = partition.next_offset(), last_wanted(partition, wish)
+        fetched = []
+        for each in self.batches:
+            if each.last >= first:
+                fetched.append(each)
+                if each.last >= last:
+                    break
+        return [tuple(one) for one in acquire(partition, wish, fetched, self.now_ms + LOCK_MS)]  # type: ignore[misc]
+
+    def say(
+        self, *said: tuple[int, int, Sequence[int]], member: str = "m", renew: bool = False
+    ) -> None:
+        batches = [Acknowledgement(*each) for each in said]
+        check_acknowledgements(batches, may_renew=renew)
+        self.keep(acknowledge(self.partition, member, batches, self.now_ms))
+
+    def keep(self, update: StateUpdate | None) -> None:
+        if update is not None:
+            self.updates.append(update)
+            self.kept_start = max(self.kept_start, update.start_offset)
+            self.kept = overlay(self.kept, update.batches, self.kept_start)
+
+    def wait(self, ms: int) -> None:
+        self.now_ms += ms
+        self.keep(self.partition.on_time(self.now_ms))
+
+    def restart(self) -> None:
+        self.partition = SharePartition(self.kept_start, self.kept, self.settings)

@@ -1,0 +1,31 @@
+"""Records of aborted transactions are archived without being delivered."""
+
+from broker_lite.coordinator.share_records.aborted import AbortedTransaction, archive_aborted
+from broker_lite.coordinator.share_records.acquire import Acquired, Range
+from tests.coordinator.share_records.share_driver import Driver
+
+
+def test_k19_they_are_taken_out_of_what_was_acquired() -> None:
+    driver = Driver(5, 5, 5, 5)
+    acquired = [Acquired(*each) for each in driver.fetch(batch=10)]
+    assert acquired == [(0, 9, 1), (10, 19, 1)]
+    left, update = archive_aborted(driver.partition, acquired, [Range(5, 9), Range(10, 14)])
+    assert left == [(0, 4, 1), (15, 19, 1)]
+    assert update == (0, 10, [(5, 14, 4, 1)])
+    driver.say((0, 4, [1]), (15, 19, [1]))
+    assert driver.partition.start_offset == 20
+
+
+def test_nothing_aborted_changes_nothing() -> None:
+    driver = Driver(5)
+    acquired = [Acquired(*each) for each in driver.fetch()]
+    assert archive_aborted(driver.partition, acquired, []) == (acquired, None)
+
+
+def test_a_transaction_has_its_producers_batches_up_to_its_marker() -> None:
+    transaction = AbortedTransaction(7, 10, 20)
+    assert [transaction.has(7, 10), transaction.has(7, 21), transaction.has(8, 10)] == [
+        True,
+        False,
+        False,
+    ]

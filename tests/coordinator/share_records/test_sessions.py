@@ -1,0 +1,63 @@
+"""Share sessions: epochs, partitions, and how many there may be."""
+
+import pytest
+
+from broker_lite.coordinator.share_records.sessions import (
+    SharedPartition,
+    ShareSessions,
+    check_member,
+)
+from broker_lite.errors import (
+    InvalidRequest,
+    InvalidShareSessionEpoch,
+    ShareSessionLimitReached,
+    ShareSessionNotFound,
+)
+
+ONE, TWO, THREE = (SharedPartition(b"t" * 16, index) for index in range(3))
+
+
+def test_g114_epochs_follow_each_other() -> None:
+    sessions = ShareSessions(10)
+    with pytest.raises(ShareSessionNotFound):
+        sessions.go_on("g", "m", 1)
+    session = sessions.begin("g", "m", 1)
+    assert sessions.go_on("g", "m", 1) is session
+    with pytest.raises(InvalidShareSessionEpoch):
+        sessions.go_on("g", "m", 1)
+    session.epoch = 2**31 - 1
+    sessions.go_on("g", "m", 2**31 - 1)
+    assert session.epoch == 1
+    assert sessions.end(session)
+    assert not sessions.end(session)
+    with pytest.raises(ShareSessionNotFound):
+        sessions.find("g", "m")
+
+
+def test_k33_partitions_take_turns() -> None:
+    session = ShareSessions(10).begin("g", "m", 1)
+    assert session.in_turn() == []
+    session.update([ONE, TWO, THREE], [])
+    assert session.in_turn() == [ONE, TWO, THREE]
+    session.epoch += 1
+    assert session.in_turn() == [TWO, THREE, ONE]
+    session.update([ONE], [TWO, SharedPartition(b"u" * 16, 0)])
+    assert session.partitions == {ONE: True, THREE: True}
+
+
+def test_k34_there_is_a_limit_and_a_new_session_replaces_the_old_one() -> None:
+    sessions = ShareSessions(1)
+    first = sessions.begin("g", "m", 1)
+    second = sessions.begin("g", "m", 1)
+    assert not sessions.end(first)
+    assert [*sessions] == [second]
+    with pytest.raises(ShareSessionLimitReached):
+        sessions.begin("g", "n", 1)
+    assert len(sessions) == 1
+
+
+@pytest.mark.parametrize("member_id", [None, ""])
+def test_k34_a_member_has_an_id(member_id: str | None) -> None:
+    with pytest.raises(InvalidRequest):
+        check_member(member_id)
+    assert check_member("m") == "m"

@@ -1,0 +1,119 @@
+"""ShareAcknowledge, and what is kept of it over restarts."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_lite.handler.share.start import duration_ms
+from tests.handler.share.share_requests import Sharer, acquired
+from tests.support.handler_broker import HandlerBroker, handler_broker
+
+
+@pytest.fixture
+def sharer(broker: HandlerBroker) -> Sharer:
+    sharer = Sharer(broker)
+    sharer.append(10)
+    sharer.beat()
+    sharer.fetch()
+    return sharer
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_k14_every_version_takes_types(sharer: Sharer, version: int) -> None:
+    assert sharer.say({0: [(0, 3, [1, 0, 3, 2])]}, version=version) == {0: (0, None)}
+    assert acquired(sharer.fetch()) == [(3, 3, 2)]
+
+
+def test_k30_epochs(sharer: Sharer) -> None:
+    assert sharer.say({}, epoch=0) == 123
+    assert sharer.say({}, epoch=9) == 123
+    assert sharer.say({}) == {}
+    assert sharer.say({0: []}) == {}
+    assert sharer.say({0: [(0, 9, [1])]}, epoch=-1) == {0: (0, None)}
+    assert sharer.say({}, epoch=-1) == 122
+    assert sharer.say({}, epoch=2) == 122
+
+
+def test_k14_renewals(sharer: Sharer) -> None:
+    assert sharer.say({0: [(0, 9, [4])]})[0][0] == 42
+    sharer.broker.clock.step(20_000)
+    assert sharer.say({0: [(0, 9, [4])]}, is_renew_ack=True) == {0: (0, None)}
+    sharer.broker.clock.step(20_000)
+    assert sharer.say({0: [(0, 9, [1])]}) == {0: (0, None)}
+
+
+def test_k32_partitions_that_are_not_there(sharer: Sharer) -> None:
+    assert sharer.say({1: [(0, 1, [1])]}) == {1: (3, None)}
+    assert sharer.say({0: [(0, 1, [1])]}, topic_id=b"x" * 16) == {0: (100, None)}
+
+
+def test_k31_a_group_without_state(sharer: Sharer) -> None:
+    other = Sharer(sharer.broker, "n", group="other")
+    other.fetch()
+    assert other.say({0: [(0, 1, [1])]})[0][0] == 121
+
+
+def test_k20_k21_nothing_that_was_acknowledged_comes_again(tmp_path: Path) -> None:
+    with handler_broker(tmp_path / "data") as broker:
+        sharer = Sharer(broker)
+        sharer.append(10, 10)
+        sharer.beat()
+        sharer.fetch(count=10)
+        sharer.say({0: [(2, 4, [1]), (5, 6, [3]), (7, 8, [2])]})
+        sharer.fetch()
+    for _ in range(2):  # the files are as a kill leaves them
+        with handler_broker(tmp_path / "data") as broker:
+            again = Sharer(broker)
+            assert acquired(again.fetch()) == [(0, 1, 1), (7, 8, 2), (9, 19, 1)]
+    with handler_broker(tmp_path / "data") as broker:
+        again = Sharer(broker)
+        again.fetch()
+        again.say({0: [(0, 1, [1]), (7, 19, [1])]})
+        again.append(1)
+    with handler_broker(tmp_path / "data") as broker:
+        assert acquired(Sharer(broker).fetch()) == [(20, 20, 1)]
+        assert Sharer(broker).beat(names=None, epoch=2).error_code == 0
+
+
+def test_k14_delivery_counts_are_kept(tmp_path: Path) -> None:
+    counts = []
+    for _ in range(7):
+        with handler_broker(tmp_path / "data") as broker:
+            sharer = Sharer(broker)
+            if not counts:
+                sharer.append(1)
+                sharer.beat()
+            found = acquired(sharer.fetch())
+            counts += [each[2] for each in found]
+            if found:
+                sharer.say({0: [(0, 0, [2])]})
+    assert counts == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("reset", "first"),
+    [
+        pytest.param("latest", 10, id="K-20 latest"),
+        pytest.param("earliest", 0, id="K-20 earliest"),
+        pytest.param("by_duration:PT1H", 5, id="K-20 duration"),
+        pytest.param("by_duration:PT0.001S", 10, id="K-20 nothing so new"),
+    ],
+)
+def test_where_a_group_begins(broker: HandlerBroker, reset: str, first: int) -> None:
+    sharer = Sharer(broker, earliest=False, **{"share.auto.offset.reset": reset})
+    now_ms = broker.clock.now_ms()
+    sharer.append(5, at_ms=now_ms - 7_200_000)
+    sharer.append(5, at_ms=now_ms - 60_000)
+    sharer.beat()
+    sharer.fetch(count=0)
+    sharer.append(3)
+    answer = sharer.fetch()
+    assert acquired(answer)[0][0] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("P1DT2H3M4.005S", 93_784_005), ("PT0.5S", 500), ("P2D", 172_800_000), ("PT1M", 60_000)],
+)
+def test_durations_are_javas(text: str, ms: int) -> None:
+    assert duration_ms(text) == ms
