@@ -100,6 +100,8 @@ _FORMS: Final[Mapping[int, Form]] = {
     61: _WITHOUT_MESSAGE,  # DescribeProducers
     68: _WITHOUT_MESSAGE,  # ConsumerGroupHeartbeat
     69: _WITHOUT_MESSAGE,  # ConsumerGroupDescribe
+    76: _WITHOUT_MESSAGE,  # ShareGroupHeartbeat
+    77: _WITHOUT_MESSAGE,  # ShareGroupDescribe
 }
 
 

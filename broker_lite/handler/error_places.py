@@ -265,6 +265,41 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
     ),
     69: (Row((_names("group", "group_ids", "groups", "", "group_id"),)),),  # ConsumerGroupDescribe
     75: _METADATA,  # DescribeTopicPartitions
+    77: (Row((_names("group", "group_ids", "groups", "", "group_id"),)),),  # ShareGroupDescribe
+    78: (  # ShareFetch
+        Row(
+            (
+                Level("topic", "topics", "responses", ("topic_id",), ("topic_id",)),
+                _numbers("partitions", "partitions", _INDEX),
+            ),
+            defaults={"records": b""},
+        ),
+    ),
+    79: (  # ShareAcknowledge
+        Row(
+            (
+                Level("topic", "topics", "responses", ("topic_id",), ("topic_id",)),
+                _numbers("partitions", "partitions", _INDEX),
+            ),
+            writes=True,
+        ),
+    ),
+    90: (Row((_names("group", "groups", "groups", "group_id"),)),),  # DescribeShareGroupOffsets
+    91: (  # AlterShareGroupOffsets
+        Row(
+            (
+                Level("topic", "topics", "responses", ("topic_name",), ("topic_name",)),
+                _numbers("partitions", "partitions", _INDEX),
+            ),
+            writes=True,
+        ),
+    ),
+    92: (  # DeleteShareGroupOffsets
+        Row(
+            (Level("topic", "topics", "responses", ("topic_name",), ("topic_name",)),),
+            writes=True,
+        ),
+    ),
 }
 
 _NOBODY: Final = {

@@ -1,6 +1,6 @@
 """E-01: an error carries the code that its name says.
 
-Also tests: broker_lite.errors.rights.
+Also tests: broker_lite.errors.rights, broker_lite.errors.share_exceptions.
 """
 
 import re
@@ -8,11 +8,11 @@ import re
 import pytest
 
 from broker_lite import errors
-from broker_lite.errors import BrokerError, exceptions, rights
+from broker_lite.errors import BrokerError, exceptions, rights, share_exceptions
 
 SUBCLASSES = [
     error
-    for module in (exceptions, rights)
+    for module in (exceptions, rights, share_exceptions)
     for error in BrokerError.__subclasses__()
     if error.__module__ == module.__name__
 ]

@@ -10,9 +10,13 @@ from broker_lite.handler.table import APIS
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from broker_lite.wire.structs import Struct
-from tests.handler.rights_cases import ALL_DENIALS, CASES, NEEDS_NOTHING
+from tests.handler import rights_cases
+from tests.handler.rights_cases import ALL_DENIALS, NEEDS_NOTHING
+from tests.handler.share_rights_cases import SHARE_CASES
 from tests.support.acls import acl, apply_acls
 from tests.support.handler_broker import HandlerBroker
+
+CASES = {**rights_cases.CASES, **SHARE_CASES}
 
 
 @pytest.fixture

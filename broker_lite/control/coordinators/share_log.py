@@ -50,7 +50,7 @@ class ShareLog:
     def place_of(self, key: ShareKey) -> int:
         """Return the partition of the log that has a share partition's state.
 
-        Rule: K-22 (ShareCoordinatorService.partitionFor).
+        See: K-22 (ShareCoordinatorService.partitionFor).
         """
         return self.topic.partition_of(coordinator_key(key))
 

@@ -153,7 +153,7 @@ class Shares:
     def release(self, group_id: str, member_id: str, keys: Iterable[ShareKey]) -> None:
         """End all locks of a member whose share session has ended.
 
-        Rule: K-16 (SharePartitionManager.releaseSession).
+        See: K-16 (SharePartitionManager.releaseSession).
         """
         for key in keys:
             partition = self._partitions.get(key)
@@ -229,7 +229,7 @@ class Shares:
     def on_time(self) -> None:
         """End the locks that are due.
 
-        Rule: K-15.
+        See: K-15.
         """
         now_ms = self._clock.steady_ms()
         while (key := self._timers.pop_due(now_ms)) is not None:
@@ -279,7 +279,7 @@ class Shares:
     def topics_changed(self, deleted: Collection[Topic]) -> None:
         """End the states of deleted topics.
 
-        Rule: K-04 (ShareCoordinatorService.onTopicsDeleted).
+        See: K-04 (ShareCoordinatorService.onTopicsDeleted).
         """
         gone = {topic.topic_id for topic in deleted}
         if any(topic.name == SHARE_TOPIC for topic in deleted):

@@ -68,7 +68,7 @@ class ShareGroup:
         is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
             log: true for a loaded group.
 
-    Rule: K-01 (ShareGroup).
+    See: K-01 (ShareGroup).
     """
 
     __slots__ = (

@@ -5,7 +5,8 @@ available are acquired again, others that are not in flight for the first time.
 
 - By batches (KIP-932): whole record batches, so that a member may get more records than it wants.
   Records that were acquired together mostly stay together.
-- By records (KIP-1206): never more than the member wants.
+- By records (KIP-1206): never more than the member wants. The record batch of the last one is in
+  flight as a whole, and what is left of it is available.
 
 A batch that has failed half of its deliveries is delivered in parts, which become smaller, so that
 a record that no member can process does not take others with it.
@@ -164,28 +165,33 @@ class _Acquiring:
         batches = [each for each in self._fetched if each.last >= first and each.first <= last]
         if not batches:
             return last
-        if self._left < last - first + 1:
-            limit = first + self._left - 1
-            if not wish.is_strict:
-                within = next((each for each in batches if each.last >= limit), batches[-1])
-                limit = within.last
-            last = min(last, limit)
+        limit = first + self._left - 1
+        if limit < last:
+            within = next((each for each in batches if each.last >= limit), batches[-1])
+            last = min(last, within.last)
+        if wish.is_strict:
+            self._add(first, last, min(limit, last))
+            return last
         begin = first
         for each in batches:
             end = min(each.last, last)
             if begin <= end and end - begin + 1 >= wish.batch_records:
-                self._add(begin, end)
+                self._add(begin, end, end)
                 begin = end + 1
         if begin <= last:
-            self._add(begin, last)
+            self._add(begin, last, last)
         return last
 
-    def _add(self, first: int, last: int) -> None:
-        run = Run(first, last, RecordState.AVAILABLE, 0)
+    def _add(self, first: int, last: int, acquired_to: int) -> None:
+        """Put a batch in flight, and acquire its first records; the others are available."""
         partition = self._partition
-        partition.in_flight.add(InFlightBatch(run))
+        batch = InFlightBatch(Run(first, last, RecordState.AVAILABLE, 0))
+        partition.in_flight.add(batch)
         partition.end_offset = max(partition.end_offset, last)
-        self._acquire(run)
+        for run in batch.cut(first, acquired_to):
+            self._acquire(run)
+        if acquired_to < last:
+            partition.deliver_again()
 
     # -- records that are in flight
 

@@ -64,7 +64,7 @@ class Run:
     def settle(self, state: RecordState, count_max: int) -> None:
         """End the lock: the records get a state; who was delivered too often is archived instead.
 
-        Rule: K-14 (InFlightState.tryUpdateState).
+        See: K-14 (InFlightState.tryUpdateState).
         """
         if state is RecordState.AVAILABLE and self.delivery_count >= count_max:
             state = RecordState.ARCHIVED

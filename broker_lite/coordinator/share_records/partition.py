@@ -103,7 +103,7 @@ class SharePartition:
     def next_offset(self) -> int:
         """Return the first record that can be delivered, which need not exist yet.
 
-        Rule: K-11 (SharePartition.nextFetchOffset).
+        See: K-11 (SharePartition.nextFetchOffset).
         """
         if self._may_deliver_again:
             for batch in self.in_flight.batches:
@@ -116,7 +116,7 @@ class SharePartition:
     def may_acquire(self) -> bool:
         """Return whether there is room for more records in flight, or one to deliver again.
 
-        Rule: K-12 (SharePartition.canAcquireRecords).
+        See: K-12 (SharePartition.canAcquireRecords).
         """
         return (
             self.in_flight_count < self.settings.locks_max or self.next_offset() <= self.end_offset

@@ -60,7 +60,7 @@ class ShareSession:
     def in_turn(self) -> list[SharedPartition]:
         """Return the partitions; another one is first in each request, so that all have their turn.
 
-        Rule: K-33 (PartitionRotateStrategy).
+        See: K-33 (PartitionRotateStrategy).
         """
         listed = [*self.partitions]
         turn = (self.epoch - 1) % len(listed) if listed else 0

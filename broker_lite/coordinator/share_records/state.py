@@ -59,7 +59,7 @@ def overlay(
         changed: the same.
         start_offset: what lies before it is left out.
 
-    Rule: K-21 (PersisterStateBatchCombiner).
+    See: K-21 (PersisterStateBatchCombiner).
     """
     newer = list(changed)
     pieces: list[StateBatch] = [*newer]

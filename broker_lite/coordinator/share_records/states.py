@@ -94,7 +94,7 @@ class ShareStates:
     def start(self, start: ShareStart, now_ms: int) -> StateRecord:
         """Begin a state anew, or end it; return the record of that.
 
-        Rule: K-03, K-04 (ShareCoordinatorShard.initializeState, deleteState).
+        See: K-03, K-04 (ShareCoordinatorShard.initializeState, deleteState).
         """
         key = ShareKey(*start[:3])
         if start.start_offset is None:

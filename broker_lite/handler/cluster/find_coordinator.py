@@ -115,7 +115,7 @@ def _find_share(
 ) -> tuple[tuple[int, str, int], ErrorCode]:
     """Do as _find() for the key of a share partition, which only brokers ask for.
 
-    Rule: K-22 (SharePartitionKey.validate).
+    See: K-22 (SharePartitionKey.validate).
     """
     if not is_allowed_on_cluster(context, Operation.CLUSTER_ACTION):
         return _NO_NODE, ErrorCode.CLUSTER_AUTHORIZATION_FAILED

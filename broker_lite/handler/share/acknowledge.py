@@ -6,6 +6,7 @@ Not done: nothing that a client asks for.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from broker_lite.coordinator.share_records.acknowledge import (
     Acknowledgement,
@@ -18,7 +19,7 @@ from broker_lite.coordinator.share_records.sessions import (
     SharedPartition,
     check_member,
 )
-from broker_lite.errors import BrokerError, InvalidRecordState, InvalidShareSessionEpoch
+from broker_lite.errors import BrokerError, InvalidShareSessionEpoch, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
@@ -27,11 +28,13 @@ from broker_lite.handler.share.partition import (
     current_leader,
     endpoints,
     find,
-    opened,
 )
 from broker_lite.handler.share.readers import check_reader
 from broker_lite.handler.share.sessions import end_session, sessions_of
 from broker_lite.wire import messages
+
+_NEVER_READ: Final = "This server does not host this topic-partition."
+"""Kafka's words where nobody has read from the partition as a member of the group."""
 
 Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
 """What a request says about the records of partitions."""
@@ -41,8 +44,7 @@ Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Take what a member says about records that it has acquired.
 
-    Rule: K-30 (KafkaApis.handleShareAcknowledgeRequest).
-    See: G-114.
+    See: G-114, K-30 (KafkaApis.handleShareAcknowledgeRequest).
     """
     body = decode(messages.ShareAcknowledgeRequest, request)
     message = messages.ShareAcknowledgeResponse
@@ -57,7 +59,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             session = sessions.find(group_id, member_id)
         else:
             session = sessions.go_on(group_id, member_id, body.share_session_epoch)
-        answers = await acknowledge_all(
+        answers = acknowledge_all(
             context, group_id, member_id, said_by(body), may_renew=body.is_renew_ack
         )
         if body.share_session_epoch == FINAL_EPOCH:
@@ -108,7 +110,7 @@ def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest
     return said
 
 
-async def acknowledge_all(
+def acknowledge_all(
     context: HandlerContext, group_id: str, member_id: str, said: Said, *, may_renew: bool
 ) -> dict[SharedPartition, Answer]:
     """Take what a member says about records; return the answer for each partition."""
@@ -123,11 +125,13 @@ async def acknowledge_all(
             continue
         try:
             check_acknowledgements(batches, may_renew=may_renew)
-            in_flight = await opened(context, found)
-            if in_flight is None:
-                raise InvalidRecordState
             shares = context.groups.shares
-            update = acknowledge(in_flight, member_id, batches, shares.run_due())
+            now_ms = shares.run_due()
+            in_flight = shares.partition(found.key)
+            if in_flight is None:
+                raise UnknownTopicOrPartition(_NEVER_READ)
+            in_flight.advance_to(found.log.log_start_offset)
+            update = acknowledge(in_flight, member_id, batches, now_ms)
             shares.settle(found.key, update, found.log.leader_epoch)
         except BrokerError as error:
             answer.acknowledge_error = error

@@ -54,7 +54,8 @@ Ready = list[tuple[Found, SharePartition]]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Let a member acquire records.
 
-    Rule: K-32, K-33 (KafkaApis.handleShareFetchRequest).
+    Rule: K-33 (KafkaApis.handleShareFetchRequest).
+    See: K-32.
     See: G-114, G-115.
     """
     body = decode(messages.ShareFetchRequest, request)
@@ -63,7 +64,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     try:
         check_reader(context, group_id)
         session = _session(context, body, group_id)
-        answers = await acknowledge_all(
+        answers = acknowledge_all(
             context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
         )
         if body.share_session_epoch == FINAL_EPOCH:
@@ -120,10 +121,11 @@ async def _fetch(
     answers: Answers,
 ) -> None:
     """Acquire records of the session's partitions; wait for them if there are none yet."""
-    ready = await _ready(context, session, answers)
-    if ready and body.max_wait_ms > 0 and body.max_records > 0 and body.max_bytes > 0:
+    wants_any = body.max_records > 0 and body.max_bytes > 0
+    ready = await _ready(context, session, answers, wants_any)
+    if ready and body.max_wait_ms > 0:
         await _wait(context, body, ready)
-        ready = await _ready(context, session, answers)
+        ready = await _ready(context, session, answers, wants_any)
     wish = Wish(
         session.member_id,
         body.max_records,
@@ -167,13 +169,18 @@ def _is_news(answer: Answer) -> bool:
     return bool(answer.acquired or answer.is_acknowledged or answer.error is not None)
 
 
-async def _ready(context: HandlerContext, session: ShareSession, answers: Answers) -> Ready:
-    """Return the partitions that can be read from now; the others get their errors."""
+async def _ready(
+    context: HandlerContext, session: ShareSession, answers: Answers, wants_any: bool
+) -> Ready:
+    """Return the partitions that can be read from now; the others get their errors.
+
+    A share partition begins when records of it are wanted for the first time.
+    """
     ready: Ready = []
     for partition in session.in_turn():
         try:
             found = find(context, session.group_id, partition)
-            in_flight = await opened(context, found)
+            in_flight = await opened(context, found) if wants_any else None
         except BrokerError as error:
             answers.setdefault(partition, Answer(partition)).error = error
             continue

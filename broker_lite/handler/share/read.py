@@ -55,7 +55,7 @@ def read_and_acquire(
     Raises:
         BrokerError: the log cannot be read, or what has changed cannot be written.
 
-    Rule: K-11 (DelayedShareFetch).
+    See: K-11 (DelayedShareFetch).
     """
     key, log = found
     now_ms = shares.run_due()

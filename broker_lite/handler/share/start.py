@@ -1,6 +1,6 @@
 """Where a share group begins to read a partition that it has never read from.
 
-Rule: K-20 (ShareGroupAutoOffsetResetStrategy, SharePartition.startOffsetDuringInitialization).
+See: K-20 (ShareGroupAutoOffsetResetStrategy, SharePartition.startOffsetDuringInitialization).
 """
 
 import re

@@ -41,6 +41,8 @@ def test_k11_exactly_as_many_as_wanted() -> None:
     assert driver.fetch(count=5, batch=20, strict=True) == [(10, 14, 1)]
     driver.say((1, 2, [2]))
     assert driver.fetch(count=5, batch=20, strict=True) == [(1, 2, 2), (15, 17, 1)]
+    assert driver.fetch(count=4, strict=True) == [(18, 21, 1)]
+    assert driver.fetch(count=4, strict=True) == [(22, 23, 1), (24, 25, 1)]
     driver.keep(driver.partition.release("m"))
     assert driver.fetch(count=2, strict=True) == [(0, 0, 2), (1, 1, 3)]
 
@@ -104,7 +106,7 @@ def test_k20_records_between_kept_ones_are_read_anew() -> None:
     assert (driver.partition.start_offset, driver.partition.next_offset()) == (0, 0)
     assert driver.fetch(count=2, strict=True) == [(0, 1, 1)]
     assert driver.fetch(count=4, strict=True) == [(2, 2, 1), (5, 7, 1)]
-    assert driver.fetch(count=50) == [(8, 21, 1), (22, 24, 2), (25, 29, 1)]
+    assert driver.fetch(count=50) == [(8, 9, 1), (10, 21, 1), (22, 24, 2), (25, 29, 1)]
     assert driver.fetch() == []
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from tests.handler.share.share_requests import Sharer, acquired
+from tests.support.acls import acl, apply_acls
 from tests.support.handler_broker import HandlerBroker, one
 
 
@@ -135,3 +137,29 @@ def test_k40_groups_that_cannot_be(broker: HandlerBroker, ask: Any) -> None:
         topic_partitions=[],
     )
     assert ask(broker, "c", argument) == (69, "Group c is not a share group.")
+
+
+def test_x64_topics_that_a_client_may_not_use(broker: HandlerBroker) -> None:
+    sharer = Sharer(broker)
+    sharer.append(1)
+    sharer.beat()
+    sharer.fetch()
+    every = [
+        acl(operation, ResourceType.GROUP, "g")
+        for operation in (Operation.READ, Operation.DESCRIBE, Operation.DELETE)
+    ]
+    apply_acls(broker.context, *every)
+    assert sharer.fetch()[0].error_code == 29
+    assert sharer.say({0: [(0, 0, [1])]}) == {0: (29, None)}
+    assert sharer.beat(2).error_code == 29
+    described = broker.call("ShareGroupDescribe", 1, group_ids=["g"]).groups
+    assert [each.error_code for each in described] == [29]
+    assert describe(broker, "g") == {}
+    sharer.beat(-1, None)
+    assert alter(broker, "g", {0: 3}) == {0: 29}
+    assert delete(broker, "g", "t") == {"t": (29, "Topic authorization failed.")}
+    apply_acls(broker.context)
+    found = broker.call("FindCoordinator", 6, key_type=2, coordinator_keys=[f"g:{'A' * 22}:0"])
+    assert found.coordinators[0].error_code == 31
+    described = broker.call("ShareGroupDescribe", 1, group_ids=["g"]).groups
+    assert [each.error_code for each in described] == [30]
