@@ -8,8 +8,8 @@ _CONNECT: Final = (
     " bootstrap.servers set to this broker"
 )
 _SHARE: Final = (
-    "share groups are not part of broker-lite; kafka-console-consumer --group reads as a consumer"
-    " group"
+    "broker-lite has no command of its own for share groups; the script of Kafka's distribution"
+    " works with this broker"
 )
 
 _REASONS: Final[Mapping[str, str]] = {

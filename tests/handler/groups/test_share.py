@@ -10,7 +10,7 @@ from tests.handler.share.share_requests import Sharer
 from tests.support.handler_broker import HandlerBroker
 
 
-def test_g113_a_member_gets_its_partitions(broker: HandlerBroker) -> None:
+def test_g112_g113_a_member_gets_its_partitions(broker: HandlerBroker) -> None:
     sharer = Sharer(broker, partitions=2)
     answer = sharer.beat()
     assert (answer.error_code, answer.member_epoch, answer.heartbeat_interval_ms) == (0, 2, 5000)
