@@ -268,11 +268,9 @@ class HandlerContext:
     All connections of a process share `encoded_topics`, of which answers to Metadata are made, and
     `telemetry`, what clients push of their own metrics.
     `key_stores` are those of the broker's TLS listeners, None where there are none.
-    `nothing_to_give` runs while a Fetch of this connection waits for records, and `throttled` while
-    its client is above a quota.
-    `passage` is set by a Produce to a slow topic: what its answer waits for.
-    `at_close` is called when the connection has ended, each function once.
-    `stop` is set when the work that threads do for this connection has to end.
+    `nothing_to_give` runs while a Fetch waits, and `throttled` while its client is above a quota.
+    `passage` is set by a Produce to a slow topic: what its answer waits for. `at_close` is called
+    when the connection has ended; `stop` is set when the work of threads for it has to end.
     """
 
     __slots__ = (
