@@ -237,6 +237,7 @@ class ClientConnection:
                 if received is None:
                     return
                 request, rest = received
+                received = None  # it would keep the request's buffer alive during the next wait
             elif (turn_requests := turn_requests + 1) == _REQUESTS_PER_TURN:
                 turn_requests = 0
                 await checkpoint()

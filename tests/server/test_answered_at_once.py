@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import weakref
 from functools import partial
 
 import anyio
@@ -86,6 +87,23 @@ async def test_p_07_what_has_no_answer_lets_the_answer_before_it_leave(serve: Se
         client = await served.connect()
         await client.send(request_frame(ECHO, b"now") + request_frame(ECHO, b"unanswered"))
         assert await client.answer() == (1, b"now")
+
+
+async def test_a_connection_that_waits_keeps_no_request(serve: Serve) -> None:
+    bodies: list[weakref.ref[memoryview]] = []
+
+    def begin(context: HandlerContext, request: Request) -> Parts | Rest:
+        bodies.append(weakref.ref(request.body))
+        return begin_echo(context, request)
+
+    async with serve({ECHO: never}, begins={ECHO: begin}) as served:
+        client = await served.connect()
+        for body in (b"later", b"now"):
+            await client.send(request_frame(ECHO, body))
+            assert await client.answer() == (1, body)
+        for _ in range(10):
+            await anyio.lowlevel.checkpoint()
+        assert [each() for each in bodies] == [None, None]
 
 
 async def test_many_at_once_let_others_have_their_turn(serve: Serve) -> None:
