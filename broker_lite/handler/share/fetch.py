@@ -11,7 +11,7 @@ Not done: records of synthetic topics, which are not acquired; faults in record 
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
@@ -45,6 +45,14 @@ from broker_lite.wire import messages
 
 _BY_RECORDS: Final = 1
 _MS_PER_S: Final = 1000
+
+
+class Enough(NamedTuple):
+    """How many bytes a waiting request is answered for, and how many it gets at most."""
+
+    min_bytes: int
+    max_bytes: int
+
 
 Answers = dict[SharedPartition, Answer]
 Ready = list[tuple[Found, SharePartition]]
@@ -121,10 +129,11 @@ async def _fetch(
     answers: Answers,
 ) -> None:
     """Acquire records of the session's partitions; wait for them if there are none yet."""
-    wants_any = body.max_records > 0 and body.max_bytes > 0
+    max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
+    wants_any = body.max_records > 0 and max_bytes > 0
     ready = await _ready(context, session, answers, wants_any)
     if ready and body.max_wait_ms > 0:
-        await _wait(context, body, ready)
+        await _wait(context, body.max_wait_ms, ready, Enough(body.min_bytes, max_bytes))
         ready = await _ready(context, session, answers, wants_any)
     wish = Wish(
         session.member_id,
@@ -132,7 +141,7 @@ async def _fetch(
         max(body.batch_size, 1),
         body.share_acquire_mode == _BY_RECORDS,
     )
-    left_bytes, is_first = body.max_bytes, True
+    left_bytes, is_first = max_bytes, True
     for found, partition in ready:
         if wish.records_max <= 0 or left_bytes <= 0:
             break
@@ -140,7 +149,7 @@ async def _fetch(
         answer = answers.setdefault(key, Answer(key))
         try:
             room = Room(left_bytes, is_first)
-            read_and_acquire(context.groups.shares, found, partition, wish, room, answer)
+            await read_and_acquire(context.groups.shares, found, partition, wish, room, answer)
         except BrokerError as error:
             answer.error = error
             continue
@@ -189,21 +198,21 @@ async def _ready(
     return ready
 
 
-async def _wait(context: HandlerContext, body: messages.ShareFetchRequest, ready: Ready) -> None:
+async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough: Enough) -> None:
     """Wait until there are records enough for the member, or for as long as it wants.
 
     Rule: K-35 (DelayedShareFetch.tryComplete).
     """
     shares = context.groups.shares
     keys = [found.key for found, _ in ready]
-    with anyio.move_on_after(body.max_wait_ms / _MS_PER_S):
+    with anyio.move_on_after(max_wait_ms / _MS_PER_S):
         while True:
             changed = anyio.Event()
             shares.listen(keys, changed.set)
             for found, _ in ready:
                 found.log.visibility.add_waiter(changed.set)
             try:
-                if _is_enough(context, body, ready):
+                if _is_enough(context, ready, enough):
                     return
                 context.nothing_to_give.start()
                 await changed.wait()
@@ -214,19 +223,28 @@ async def _wait(context: HandlerContext, body: messages.ShareFetchRequest, ready
                     found.log.visibility.remove_waiter(changed.set)
 
 
-def _is_enough(context: HandlerContext, body: messages.ShareFetchRequest, ready: Ready) -> bool:
-    """Return whether a waiting request can be answered; it can if a partition has changed hands."""
-    size_bytes = 0
+def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> bool:
+    """Return whether a waiting request can be answered; it can if a partition has changed hands.
+
+    Records of a segment that gets no more are enough, however few: an answer has those of one.
+
+    See: F-31.
+    """
+    wanted_bytes, size_bytes = max(min(enough), 1), 0
     for found, partition in ready:
         if context.groups.shares.partition(found.key) is not partition:
             return True
         if found.log.leader_id != context.node_id or found.log.is_deleted:
             return True
         try:
-            size_bytes += readable_bytes(partition, found.log, body.max_bytes)
+            found_bytes = readable_bytes(partition, found.log, enough.max_bytes)
         except BrokerError:
             return True
-        if size_bytes >= max(body.min_bytes, 1):
+        is_rest = partition.next_offset() < found.log.segments.active.base_offset
+        if found_bytes and is_rest:
+            return True
+        size_bytes += found_bytes
+        if size_bytes >= wanted_bytes:
             return True
     return False
 

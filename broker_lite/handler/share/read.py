@@ -4,21 +4,30 @@ A difference to Kafka: where several partitions have records, the first gets as 
 request allows, and the others what is left. Kafka gives each the same share of the bytes.
 """
 
+import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
+
+from anyio import to_thread
 
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.coordinator.share_records.aborted import AbortedTransaction, archive_aborted
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
 from broker_lite.coordinator.share_records.partition import SharePartition
-from broker_lite.errors import OffsetOutOfRange
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.errors import KafkaStorageError, OffsetOutOfRange
 from broker_lite.handler.share.partition import Answer, Found
+from broker_lite.log.files import txn_index
 from broker_lite.log.files.headers import BatchHeader, walk_headers
 from broker_lite.log.files.open_file import FileSlice, OpenFile
 from broker_lite.log.log import Log
 from broker_lite.log.read import READ_COMMITTED, READ_UNCOMMITTED, LogRead, read_log
-from broker_lite.record.batch import CURRENT_MAGIC, RECORD_BATCH_OVERHEAD, RecordBatch
+from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
 
+logger = logging.getLogger("broker_lite.handler")
+
+_AT_ONCE_BYTES_MAX: Final = 1 << 20
 _NOTHING: Final = LogRead(None, -1, -1, -1, None)
 
 
@@ -34,6 +43,18 @@ class Room(NamedTuple):
     is_first: bool
 
 
+class _Batches(NamedTuple):
+    """Record batches that lie one behind the other in a file.
+
+    Attributes:
+        headers: of the record batches.
+        data: their bytes, from the first to the last.
+    """
+
+    headers: list[BatchHeader]
+    data: bytes
+
+
 def readable_bytes(partition: SharePartition, log: Log, bytes_max: int) -> int:
     """Return how many bytes a member could get now; 0 for none."""
     if not partition.may_acquire():
@@ -42,7 +63,7 @@ def readable_bytes(partition: SharePartition, log: Log, bytes_max: int) -> int:
     return 0 if found is None else found.size_bytes
 
 
-def read_and_acquire(
+async def read_and_acquire(
     shares: Shares,
     found: Found,
     partition: SharePartition,
@@ -52,30 +73,42 @@ def read_and_acquire(
 ) -> None:
     """Let a member acquire records of a partition, and read them.
 
+    They are read before they are acquired: what cannot be read stays available to others. If there
+    are many bytes, a thread reads them. Meanwhile others may acquire the same records, and this
+    member gets what is left.
+
     Raises:
         BrokerError: the log cannot be read, or what has changed cannot be written.
 
     See: K-11 (DelayedShareFetch).
     """
     key, log = found
-    now_ms = shares.run_due()
-    if not partition.may_acquire():
+    shares.run_due()
+    if not _may_acquire(shares, key, partition):
         return
     read = _read(partition, log, room)
     if read.slice is None:
         return
-    headers = _headers(read.slice, partition.next_offset(), last_wanted(partition, wish))
-    deadline_ms = now_ms + partition.settings.lock_duration_ms
+    batches = await _batches(log, read.slice, partition, wish)
+    deadline_ms = shares.run_due() + partition.settings.lock_duration_ms
+    if not _may_acquire(shares, key, partition):
+        return
+    headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
     acquired = acquire(partition, wish, ranges, deadline_ms)
     update = None
     if acquired and read.aborted_transactions:
-        aborted = _aborted(read, headers)
+        aborted = _aborted(read.aborted_transactions, batches)
         acquired, update = archive_aborted(partition, acquired, aborted)
     shares.settle(key, update, log.leader_epoch)
     if acquired:
         answer.acquired = acquired
-        answer.records = _bytes_of(read.slice, headers, acquired[0][0], acquired[-1][1])
+        answer.records = _bytes_of(batches, acquired[0][0], acquired[-1][1])
+
+
+def _may_acquire(shares: Shares, key: ShareKey, partition: SharePartition) -> bool:
+    """Return whether records can be acquired; they cannot if the share partition was dropped."""
+    return shares.partition(key) is partition and partition.may_acquire()
 
 
 def _read(partition: SharePartition, log: Log, room: Room) -> LogRead:
@@ -95,52 +128,73 @@ def _read(partition: SharePartition, log: Log, room: Room) -> LogRead:
         return _NOTHING
 
 
-def _headers(found: FileSlice, next_offset: int, last: int) -> list[BatchHeader]:
-    """Return the headers of record batches up to the one with the last offset that is wanted."""
+async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: Wish) -> _Batches:
+    """Read the record batches that a member may acquire records of.
+
+    Raises:
+        KafkaStorageError: they cannot be read.
+    """
+    # of records that were never delivered, no more are acquired than there is room for
+    room = max(partition.settings.locks_max - partition.in_flight_count, 0)
+    last = min(last_wanted(partition, wish), partition.end_offset + room)
+    file = found.owner
+    assert isinstance(file, OpenFile)
+    try:
+        headers = _headers(file, found, partition.next_offset(), last)
+        if not headers:
+            return _Batches(headers, b"")
+        begin, end = headers[0].position, headers[-1].end_position
+        work = partial(file.read_at, begin, end - begin)
+        data = work() if end - begin <= _AT_ONCE_BYTES_MAX else await to_thread.run_sync(work)
+    except OSError as error:
+        logger.warning("read failed directory=%s reason=%s", log.directory, error)
+        raise KafkaStorageError from error
+    if len(data) < end - begin:  # the next read would fail, or the file was cut
+        logger.warning("read failed directory=%s reason=file ends early", log.directory)
+        raise KafkaStorageError
+    return _Batches(headers, data)
+
+
+def _headers(file: OpenFile, found: FileSlice, next_offset: int, last: int) -> list[BatchHeader]:
+    """Return the headers of record batches up to the one with the last offset that is wanted.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     headers = []
     end = found.position + found.size_bytes
-    for header in walk_headers(_file(found), found.position, end, next_offset):
+    for header in walk_headers(file, found.position, end, next_offset):
         headers.append(header)
         if header.last_offset >= last:
             break
     return headers
 
 
-def _file(found: FileSlice) -> OpenFile:
-    assert isinstance(found.owner, OpenFile)
-    return found.owner
-
-
-def _bytes_of(
-    found: FileSlice, headers: Sequence[BatchHeader], first_offset: int, last_offset: int
-) -> bytes:
-    """Read the record batches that have any record of a range."""
+def _bytes_of(batches: _Batches, first_offset: int, last_offset: int) -> bytes:
+    """Return the record batches that have any record of a range."""
     some = [
         each
-        for each in headers
+        for each in batches.headers
         if each.last_offset >= first_offset and each.base_offset <= last_offset
     ]
-    position = some[0].position
-    return _file(found).read_at(position, some[-1].end_position - position)
+    at = batches.headers[0].position
+    return batches.data[some[0].position - at : some[-1].end_position - at]
 
 
-def _aborted(read: LogRead, headers: Sequence[BatchHeader]) -> list[Range]:
+def _aborted(listed: Sequence[txn_index.AbortedTransaction], batches: _Batches) -> list[Range]:
     """Return the record batches of aborted transactions among those that were read.
 
     See: F-14.
     """
-    assert read.slice is not None
-    file = _file(read.slice)
     transactions = [
-        AbortedTransaction(each.producer_id, each.first_offset, each.last_offset)
-        for each in read.aborted_transactions or ()
+        AbortedTransaction(each.producer_id, each.first_offset, each.last_offset) for each in listed
     ]
+    data, at = memoryview(batches.data), batches.headers[0].position
     aborted = []
-    for header in headers:
+    for header in batches.headers:
         if header.magic < CURRENT_MAGIC:
             continue
-        data = memoryview(file.read_at(header.position, RECORD_BATCH_OVERHEAD))
-        batch = RecordBatch(data, 0, len(data))
+        batch = RecordBatch(data, header.position - at, header.size_bytes)
         if batch.is_transactional and not batch.is_control:
             base, producer_id = header.base_offset, batch.producer_id
             if any(each.has(producer_id, base) for each in transactions):

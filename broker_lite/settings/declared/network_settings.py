@@ -223,7 +223,7 @@ NETWORK_SETTINGS: Final = (
         "fetch.max.bytes",
         ConfigType.INT,
         "57671680",
-        "Largest answer to one Fetch request, in bytes.",
+        "Largest answer to one Fetch or ShareFetch request, in bytes.",
         Between(1024),
     ),
     Setting(

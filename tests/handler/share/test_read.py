@@ -1,0 +1,144 @@
+"""What a ShareFetch reads of a log: how much, in a thread or not, from a disk that fails."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from broker_lite.control.coordinators.share_service import Shares
+from broker_lite.coordinator.effects import ShareStart
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.handler.share import read
+from broker_lite.log.files.headers import BatchHeader
+from tests.handler.share.share_requests import Sharer, acquired, run
+from tests.support.disk import Disk
+from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.small_disk import files_end_at
+
+
+def begun(broker: HandlerBroker, *sizes: int, **configs: str) -> Sharer:
+    sharer = Sharer(broker, **configs)
+    sharer.append(*sizes)
+    sharer.beat()
+    return sharer
+
+
+def key_of(sharer: Sharer) -> ShareKey:
+    return ShareKey("g", sharer.topic_id, 0)
+
+
+def shares_of(broker: HandlerBroker) -> Shares:
+    return broker.coordinators.groups.shares
+
+
+def test_k33_the_broker_limits_the_bytes_too(open_broker: OpenBroker) -> None:
+    broker = open_broker(fetch_max_bytes="1024")
+    sharer = begun(broker, 60, 60, 60)
+    answer = sharer.fetch(max_bytes=2**31 - 1)
+    assert acquired(answer) == [(0, 59, 1)]
+    assert len(answer[0].records) <= 1024
+
+
+def test_no_more_headers_are_read_than_there_is_room_for_records(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharer = begun(broker, *[1] * 300, **{"share.partition.max.record.locks": "100"})
+    seen: list[BatchHeader] = []
+
+    def walk(*arguments: Any) -> Iterator[BatchHeader]:
+        for header in real(*arguments):
+            seen.append(header)
+            yield header
+
+    real = read.walk_headers
+    monkeypatch.setattr(read, "walk_headers", walk)
+    assert acquired(sharer.fetch(count=2**31 - 1)) == [(0, 99, 1)]
+    assert len(seen) == 100
+
+
+@pytest.mark.parametrize("is_short", [False, True])
+def test_a_disk_that_fails_is_an_error_of_the_partition(
+    broker: HandlerBroker, disk: Disk, is_short: bool
+) -> None:
+    sharer = begun(broker, 10)
+    with disk.changed():
+        if is_short:
+            disk.around("pread", _short_batch)
+        else:
+            disk.refuse("pread", below="t-0")
+        answer = sharer.fetch()
+        assert answer[0].error_code == 56
+        assert (acquired(answer), answer[0].records) == ([], b"")
+    assert acquired(sharer.fetch()) == [(0, 9, 1)]
+
+
+def _short_batch(path: str, do: Callable[[], bytes]) -> bytes:
+    """Give less than a whole batch, but its header, as where a sector is bad."""
+    data = do()
+    return data[:-1] if path.endswith(".log") else data
+
+
+def test_k11_many_bytes_are_read_in_a_thread(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read, "_AT_ONCE_BYTES_MAX", 0)
+    sharer, other = begun(broker, 10, 10), Sharer(broker, "n")
+    other.beat()
+
+    async def scene() -> None:
+        answers = await asyncio.gather(sharer.fetch_later(count=10), other.fetch_later(count=10))
+        offsets = [one for each in answers for one in acquired(each)]
+        assert offsets == [(0, 9, 1)]  # both have read the same batch, and one has got it
+
+    run(scene())
+    assert acquired(sharer.fetch()) == [(10, 19, 1)]
+
+
+def test_records_that_are_read_are_acquired_only_where_they_are_in_flight(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharer = begun(broker, 10)
+    key = key_of(sharer)
+    monkeypatch.setattr(read, "_AT_ONCE_BYTES_MAX", 0)
+
+    async def drop_and_work(work: Callable[[], bytes]) -> bytes:
+        shares_of(broker).put_starts([ShareStart(*key, 5, 2)])
+        return work()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read.to_thread, "run_sync", drop_and_work)
+        assert acquired(sharer.fetch()) == []
+    assert acquired(sharer.fetch()) == [(5, 9, 1)]
+
+
+def test_a_share_partition_that_was_just_dropped_gives_no_records(broker: HandlerBroker) -> None:
+    """The locks that are due end at the next request; if that is not written, all are lost."""
+    sharer, other = begun(broker, 10, 10), Sharer(broker, "n")
+    other.beat()
+    other.fetch(count=0)
+    sharer.fetch(count=10)
+    broker.clock.step(30_000)
+    with files_end_at(0):
+        assert acquired(other.fetch()) == []
+    assert acquired(other.fetch()) == [(0, 19, 1)]
+    assert acquired(sharer.fetch()) == []
+
+
+def _wait(sharer: Sharer, **fields: Any) -> Any:
+    async def scene() -> Any:
+        return await asyncio.wait_for(sharer.fetch_later(max_wait_ms=60_000, **fields), 10)
+
+    return run(scene())
+
+
+def test_k35_no_more_is_waited_for_than_may_be_given(broker: HandlerBroker) -> None:
+    sharer = begun(broker, 10, 10)
+    assert acquired(_wait(sharer, min_bytes=10_000, max_bytes=100)) == [(0, 9, 1)]
+
+
+def test_k35_the_rest_of_an_old_segment_is_enough(broker: HandlerBroker) -> None:
+    sharer = begun(broker, 10)
+    broker.cluster.log("t", 0).roll(broker.clock.now_ms())
+    sharer.append(10)
+    assert acquired(_wait(sharer, min_bytes=10_000)) == [(0, 9, 1)]
