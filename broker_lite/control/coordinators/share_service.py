@@ -52,6 +52,9 @@ class Shares:
         self._clock = clock
         self._alarm = alarm
         self._partitions: dict[ShareKey, SharePartition] = {}
+        # Where share partitions began whose kept state does not say it yet. A change that cannot be
+        # written drops a share partition, and with it what was acquired; it begins there again.
+        self._begun: dict[ShareKey, int] = {}
         self._timers: Timers[ShareKey] = Timers()
         self._listeners: dict[ShareKey, dict[Listener, None]] = {}
         self._settings: dict[str, ShareSettings] = {}
@@ -77,9 +80,13 @@ class Shares:
         Raises:
             BrokerError: some of them may not be written.
         """
-        self.log.start(starts)
-        for start in starts:
-            self._forget(ShareKey(*start[:3]))
+        keys = [ShareKey(*start[:3]) for start in starts]
+        try:
+            self.log.start(starts)
+            for key in keys:
+                self._begun.pop(key, None)
+        finally:
+            self._forget_all(keys)  # some may be written although others are not
 
     def partition(self, key: ShareKey) -> SharePartition | None:
         """Return a share partition that was made by open()."""
@@ -95,9 +102,11 @@ class Shares:
         return self.log.states.get(key) is not None
 
     def needs_start(self, key: ShareKey) -> bool:
-        """Return whether nothing is kept that says where a share partition starts."""
+        """Return whether nothing says where a share partition starts."""
+        if key in self._partitions or key in self._begun:
+            return False
         state = self.log.states.get(key)
-        return key not in self._partitions and (state is None or state.start_offset == NO_START)
+        return state is None or state.start_offset == NO_START
 
     def open(self, key: ShareKey, start_offset: int) -> SharePartition:
         """Return a share partition; make it of its kept state if it is not there yet.
@@ -111,7 +120,8 @@ class Shares:
             state = self.log.states.get(key)
             settings = self.settings_of(key.group_id)
             if state is None or state.start_offset == NO_START:
-                partition = SharePartition(start_offset, (), settings)
+                begin = self._begun.setdefault(key, start_offset)
+                partition = SharePartition(begin, (), settings)
             else:
                 begin = max(state.start_offset, start_offset)
                 partition = SharePartition(begin, state.batches, settings)
@@ -134,6 +144,7 @@ class Shares:
             return
         try:
             self.log.update(key, update, leader_epoch)
+            self._begun.pop(key, None)
         except BrokerError:
             self._forget(key)
             raise
@@ -284,6 +295,7 @@ class Shares:
         gone = {topic.topic_id for topic in deleted}
         if any(topic.name == SHARE_TOPIC for topic in deleted):
             self.log.forget_all()
+            self._begun.clear()
             self._forget_all(self._partitions)
         ended = [ShareStart(*key, None, 0) for key in self.log.states if key.topic_id in gone]
         try:

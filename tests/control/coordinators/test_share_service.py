@@ -12,7 +12,7 @@ from broker_lite.control.cluster.features import supported_features, without_sha
 from broker_lite.control.coordinators import share_log
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
-from broker_lite.coordinator.effects import ShareStart
+from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
@@ -95,6 +95,43 @@ def test_a_log_that_cannot_be_written_loses_locks_only(node: Node) -> None:
     assert shares.open(key, 0).start_offset == 5
     accept(node, key, 5, 9)
     assert shares.start_and_complete(key) == (0, 5, 0)
+
+
+def test_k20_a_begun_start_outlives_a_failed_write(node: Node) -> None:
+    key = key_of(node)
+    shares = node.groups.shares
+    shares.put_starts([ShareStart(*key, NO_START, 1)])
+    assert shares.needs_start(key)
+    take(node, shares.open(key, 7), 7, 9)
+    update = StateUpdate(7, 3, [StateBatch(7, 9, 2, 1)])
+    with files_end_at(0), pytest.raises(KafkaStorageError):
+        shares.settle(key, update, 0)
+    assert not shares.needs_start(key)
+    assert shares.open(key, 0).start_offset == 7
+    shares.settle(key, update, 0)
+    assert shares.start_and_complete(key) == (7, 3, 0)
+    shares.put_starts([ShareStart(*key, NO_START, 2)])
+    assert shares.needs_start(key)
+
+
+def test_k20_a_state_that_begins_anew_has_no_start(node: Node) -> None:
+    key = key_of(node)
+    shares = node.groups.shares
+    shares.put_starts([ShareStart(*key, NO_START, 1)])
+    assert shares.open(key, 7).start_offset == 7
+    shares.put_starts([ShareStart(*key, NO_START, 2)])
+    assert shares.needs_start(key)
+    assert shares.open(key, 8).start_offset == 8
+    node.cluster.delete_topics([node.cluster.topics[SHARE_TOPIC]])
+    assert shares.needs_start(key)
+
+
+def test_what_is_in_flight_is_forgotten_even_if_not_all_states_are_written(node: Node) -> None:
+    key, _ = begun(node)
+    with files_end_at(0), pytest.raises(KafkaStorageError):
+        node.groups.shares.put_starts([ShareStart(*key, 3, 2)])
+    assert node.groups.shares.partition(key) is None
+    assert node.groups.shares.open(key, 0).start_offset == 0
 
 
 def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
