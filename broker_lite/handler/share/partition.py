@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.control.metadata.topic import Topic
+from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.acquire import Acquired
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import SharedPartition
@@ -97,20 +98,40 @@ async def opened(context: HandlerContext, found: Found) -> SharePartition | None
 
     Raises:
         CoordinatorNotAvailable: its state cannot be read now.
+        BrokerError: its state was lost, and cannot be written again.
         KafkaStorageError: the log cannot be read.
     """
     shares: Shares = context.groups.shares
     key, log = found
-    if not shares.is_known(key):
+    if not _has_state(context, key):
         return None
     start = log.log_start_offset
     if shares.needs_start(key):
         start = await start_offset_of(log, shares.settings_of(key.group_id), context)
         if not shares.is_known(key):  # the group was deleted meanwhile
             return None
+        if not shares.needs_start(key):  # another request has begun meanwhile
+            start = log.log_start_offset
     partition = shares.open(key, start)
     partition.advance_to(log.log_start_offset)
     return partition
+
+
+def _has_state(context: HandlerContext, key: ShareKey) -> bool:
+    """Return whether a group has a state of a partition; one that was lost begins again.
+
+    The states and the records of a group are written one after the other. If a group's states end,
+    and its records cannot be written, the group goes on without states.
+    """
+    shares: Shares = context.groups.shares
+    if shares.is_known(key):
+        return True
+    group = context.groups.coordinator.registry.share(key.group_id)
+    topic = None if group is None else group.stateful.get(key.topic_id)
+    if group is None or topic is None or key.partition not in topic.partitions:
+        return False
+    shares.put_starts([ShareStart(*key, NO_START, group.group_epoch)])
+    return True
 
 
 def current_leader(

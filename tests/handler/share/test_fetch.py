@@ -1,7 +1,6 @@
 """ShareFetch: records as they are acquired, sessions, waiting.
 
-Also tests: broker_lite.handler.share.partition, broker_lite.handler.share.readers,
-broker_lite.handler.share.sessions.
+Also tests: broker_lite.handler.share.readers, broker_lite.handler.share.sessions.
 """
 
 import asyncio
