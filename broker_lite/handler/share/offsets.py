@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from broker_lite.coordinator.effects import NO_START
+from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.errors import BrokerError, ErrorCode, GroupAuthorizationFailed
 from broker_lite.handler.authorized import is_allowed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     _DeletedTopic = messages.DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic
 
 _UNKNOWN_LAG: Final = -1
+_INT64_HALF: Final = 1 << 63
 _DENIED_TOPIC: Final = "Topic authorization failed."
 
 
@@ -42,7 +44,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DescribeShareGroupOffsetsRequest, request)
     message = messages.DescribeShareGroupOffsetsResponse
     response = message()
-    for asked in body.groups:
+    for asked in few_repeats(body.groups, _whole_group):
         try:
             response.groups.append(_described(context, asked))
         except BrokerError as error:
@@ -51,6 +53,13 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
             )
             response.groups.append(group)
     return encode(message, response, request)
+
+
+def _whole_group(
+    asked: "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup",
+) -> str | None:
+    """Return the group id if all topics are asked for: a short request with a long response."""
+    return asked.group_id if asked.topics is None else None
 
 
 def _described(
@@ -130,10 +139,15 @@ def _partition(
     lag = _UNKNOWN_LAG
     if start != NO_START and topic is not None and key.partition < topic.partition_count:
         log = context.cluster.log(topic.name, key.partition)
-        lag = log.high_watermark - start - complete_count
+        lag = _as_int64(log.high_watermark - start - complete_count)
     return message(
         partition_index=key.partition, start_offset=start, leader_epoch=leader_epoch, lag=lag
     )
+
+
+def _as_int64(number: int) -> int:
+    """Return a number as Java has it in a long: any start offset may be set, also -2^63."""
+    return (number + _INT64_HALF) % (2 * _INT64_HALF) - _INT64_HALF
 
 
 def _alter_refusal(error: BrokerError) -> messages.AlterShareGroupOffsetsResponse:

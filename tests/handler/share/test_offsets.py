@@ -77,6 +77,21 @@ def test_k41_start_and_lag(broker: HandlerBroker) -> None:
     assert describe(broker, "missing") == {}
 
 
+def test_k41_the_lag_of_any_start_fits(broker: HandlerBroker) -> None:
+    Sharer(broker, earliest=False).append(5)
+    for start, lag in ((-(2**63), 5 - 2**63), (2**63 - 1, 6 - 2**63), (-(2**63) + 6, 2**63 - 1)):
+        assert alter(broker, "g", {0: start}) == {0: 0}
+        assert describe(broker, "g") == {("t", 0): (start, lag)}
+
+
+def test_a_group_is_not_described_very_often(broker: HandlerBroker) -> None:
+    message = messages.DescribeShareGroupOffsetsRequest
+    whole = message.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=None)
+    named = message.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=[])
+    groups = broker.call("DescribeShareGroupOffsets", 1, groups=[whole] * 20 + [named] * 20).groups
+    assert len(groups) == 30
+
+
 def test_k40_a_group_with_members_keeps_its_offsets(broker: HandlerBroker) -> None:
     sharer = Sharer(broker)
     sharer.beat()
