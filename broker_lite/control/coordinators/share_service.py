@@ -6,6 +6,7 @@ written, it is dropped, and made again of what is written. So acknowledged recor
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
@@ -27,6 +28,9 @@ from broker_lite.errors import BrokerError
 from broker_lite.settings.configs.group_config import group_config_value
 
 logger = logging.getLogger("broker_lite.control")
+
+_SESSION_PARTITION_BYTES: Final = 256
+"""The memory of a partition in a share session, at most."""
 
 Listener = Callable[[], object]
 
@@ -68,8 +72,12 @@ class Shares:
         """Return the share sessions of a broker."""
         sessions = self._sessions.get(node_id)
         if sessions is None:
-            count_max = self._cluster.settings.group_share_max_share_sessions
-            sessions = self._sessions[node_id] = ShareSessions(count_max)
+            settings = self._cluster.settings
+            size_bytes = settings.broker_lite_fetch_sessions_max_bytes
+            sessions = self._sessions[node_id] = ShareSessions(
+                settings.group_share_max_share_sessions,
+                size_bytes // len(self._cluster.node_ids) // _SESSION_PARTITION_BYTES,
+            )
         return sessions
 
     # -- share partitions

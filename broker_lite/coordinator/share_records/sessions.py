@@ -2,10 +2,14 @@
 
 A session belongs to the connection on which it began.
 
+A difference to Kafka: the partitions of all share sessions of a broker are bounded together, by the
+memory of `broker.lite.fetch.sessions.max.bytes`. A request that would exceed it is answered as if
+there were too many sessions.
+
 Rule: G-114 (ShareSessionCache).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.errors import (
@@ -68,15 +72,22 @@ class ShareSession:
 
 
 class ShareSessions:
-    """The sessions of a broker."""
+    """The sessions of a broker.
 
-    def __init__(self, count_max: int) -> None:
+    Attributes:
+        partition_count: how many partitions they have together.
+    """
+
+    def __init__(self, count_max: int, partitions_max: int) -> None:
         """Begin without any.
 
         Args:
             count_max: how many there may be.
+            partitions_max: how many partitions they may have together.
         """
+        self.partition_count = 0
         self._count_max = count_max
+        self._partitions_max = partitions_max
         self._by_key: dict[tuple[str, str], ShareSession] = {}
 
     def __len__(self) -> int:
@@ -92,11 +103,38 @@ class ShareSessions:
             ShareSessionLimitReached: there are as many as may be.
         """
         key = group_id, member_id
-        self._by_key.pop(key, None)
+        replaced = self._by_key.get(key)
+        if replaced is not None:
+            self.end(replaced)
         if len(self._by_key) >= self._count_max:
             raise ShareSessionLimitReached
         session = self._by_key[key] = ShareSession(group_id, member_id, connection_id)
         return session
+
+    def update(
+        self,
+        session: ShareSession,
+        added: Collection[SharedPartition],
+        forgotten: Collection[SharedPartition],
+    ) -> None:
+        """Add partitions to a session, then remove others.
+
+        Raises:
+            ShareSessionLimitReached: all sessions together would have too many; nothing changes.
+        """
+        count = len(session.partitions)
+        if added:
+            after = session.partitions.keys() | set(added)
+            after.difference_update(forgotten)
+            more = len(after) - count
+            if more > 0 and self.partition_count + more > self._partitions_max:
+                raise ShareSessionLimitReached
+        session.update(added, forgotten)
+        if self._is_current(session):
+            self.partition_count += len(session.partitions) - count
+
+    def _is_current(self, session: ShareSession) -> bool:
+        return self._by_key.get((session.group_id, session.member_id)) is session
 
     def go_on(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
         """Return the session of a member, whose epoch goes up.
@@ -124,10 +162,10 @@ class ShareSessions:
 
     def end(self, session: ShareSession) -> bool:
         """End a session; return False if it has ended already, or another one has replaced it."""
-        key = session.group_id, session.member_id
-        if self._by_key.get(key) is not session:
+        if not self._is_current(session):
             return False
-        del self._by_key[key]
+        del self._by_key[session.group_id, session.member_id]
+        self.partition_count -= len(session.partitions)
         return True
 
 

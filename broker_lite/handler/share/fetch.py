@@ -7,6 +7,9 @@
 A session remembers the partitions that a member reads from. It ends when the member says so or
 its connection is closed; then what it has acquired is available to others.
 
+A difference to Kafka: a topic that does not exist leaves the share session with the first answer
+that says so. In Kafka each answer says so until the client forgets the topic.
+
 Not done: records of synthetic topics, which are not acquired; faults in record data, as Fetch has.
 """
 
@@ -24,7 +27,7 @@ from broker_lite.coordinator.share_records.sessions import (
     ShareSession,
     check_member,
 )
-from broker_lite.errors import BrokerError, InvalidRequest
+from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicId
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
@@ -118,7 +121,7 @@ def _session(
         for topic in body.forgotten_topics_data
         for index in topic.partitions
     ]
-    session.update(named, forgotten)
+    sessions.update(session, named, forgotten)
     return session
 
 
@@ -183,7 +186,8 @@ async def _ready(
 ) -> Ready:
     """Return the partitions that can be read from now; the others get their errors.
 
-    A share partition begins when records of it are wanted for the first time.
+    A share partition begins when records of it are wanted for the first time. A topic that does not
+    exist is told of once: no topic will ever have its id.
     """
     ready: Ready = []
     for partition in session.in_turn():
@@ -192,6 +196,8 @@ async def _ready(
             in_flight = await opened(context, found) if wants_any else None
         except BrokerError as error:
             answers.setdefault(partition, Answer(partition)).error = error
+            if isinstance(error, UnknownTopicId):
+                sessions_of(context).update(session, (), [partition])
             continue
         if in_flight is not None:
             ready.append((found, in_flight))

@@ -1,6 +1,6 @@
 """The share sessions of a broker's clients; one ends with the connection on which it began."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
@@ -10,6 +10,7 @@ from broker_lite.coordinator.share_records.sessions import (
     ShareSessions,
 )
 from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.errors import ShareSessionLimitReached
 from broker_lite.handler.context import HandlerContext
 
 _AT_CLOSE: Final = "share sessions"
@@ -21,17 +22,22 @@ def sessions_of(context: HandlerContext) -> ShareSessions:
 
 
 def begin_session(
-    context: HandlerContext, group_id: str, member_id: str, partitions: Iterable[SharedPartition]
+    context: HandlerContext, group_id: str, member_id: str, partitions: Collection[SharedPartition]
 ) -> ShareSession:
     """Begin a session with partitions; it replaces the member's old one.
 
     Raises:
-        ShareSessionLimitReached: the broker has as many as it may have.
+        ShareSessionLimitReached: the broker has as many as it may have, or as many partitions.
 
     Rule: K-34 (SharePartitionManager.newContext, onDisconnect).
     """
-    session = sessions_of(context).begin(group_id, member_id, context.connection_id)
-    session.update(partitions, ())
+    sessions = sessions_of(context)
+    session = sessions.begin(group_id, member_id, context.connection_id)
+    try:
+        sessions.update(session, partitions, ())
+    except ShareSessionLimitReached:
+        sessions.end(session)
+        raise
     context.at_close[_AT_CLOSE] = partial(_end_all, context)
     return session
 

@@ -345,7 +345,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.fetch.sessions.max.bytes",
         ConfigType.LONG,
         "67108864",
-        "Memory for all fetch sessions; when it is full, further consumers send full fetches.",
+        "Memory for all fetch sessions; when it is full, further consumers send full fetches. "
+        "Share sessions have as much of their own.",
         Between(0),
         own=True,
     ),

@@ -18,7 +18,7 @@ ONE, TWO, THREE = (SharedPartition(b"t" * 16, index) for index in range(3))
 
 
 def test_g114_epochs_follow_each_other() -> None:
-    sessions = ShareSessions(10)
+    sessions = ShareSessions(10, 100)
     with pytest.raises(ShareSessionNotFound):
         sessions.go_on("g", "m", 1)
     session = sessions.begin("g", "m", 1)
@@ -35,7 +35,7 @@ def test_g114_epochs_follow_each_other() -> None:
 
 
 def test_k33_partitions_take_turns() -> None:
-    session = ShareSessions(10).begin("g", "m", 1)
+    session = ShareSessions(10, 100).begin("g", "m", 1)
     assert session.in_turn() == []
     session.update([ONE, TWO, THREE], [])
     assert session.in_turn() == [ONE, TWO, THREE]
@@ -46,7 +46,7 @@ def test_k33_partitions_take_turns() -> None:
 
 
 def test_k34_there_is_a_limit_and_a_new_session_replaces_the_old_one() -> None:
-    sessions = ShareSessions(1)
+    sessions = ShareSessions(1, 100)
     first = sessions.begin("g", "m", 1)
     second = sessions.begin("g", "m", 1)
     assert not sessions.end(first)
@@ -54,6 +54,29 @@ def test_k34_there_is_a_limit_and_a_new_session_replaces_the_old_one() -> None:
     with pytest.raises(ShareSessionLimitReached):
         sessions.begin("g", "n", 1)
     assert len(sessions) == 1
+
+
+def test_the_partitions_of_all_sessions_are_bounded() -> None:
+    sessions = ShareSessions(10, 3)
+    one, other = (sessions.begin("g", member, 1) for member in "mn")
+    sessions.update(one, [ONE, ONE], [TWO])
+    sessions.update(other, [ONE, TWO], [])
+    assert sessions.partition_count == 3
+    with pytest.raises(ShareSessionLimitReached):
+        sessions.update(one, [ONE, TWO], [])
+    assert one.partitions == {ONE: True}
+    sessions.update(one, [ONE], [])
+    sessions.update(one, [TWO], [ONE])
+    assert one.partitions == {TWO: True}
+    sessions.update(one, [ONE, THREE], [ONE, THREE])
+    assert sessions.partition_count == 3
+    sessions.update(sessions.begin("g", "n", 1), [THREE], [])
+    assert sessions.partition_count == 2
+    sessions.update(other, [], [ONE])  # its session was replaced
+    assert sessions.partition_count == 2
+    for each in [*sessions]:
+        sessions.end(each)
+    assert sessions.partition_count == 0
 
 
 @pytest.mark.parametrize("member_id", [None, ""])

@@ -106,6 +106,15 @@ def test_k34_sessions_are_limited(open_broker: OpenBroker) -> None:
     assert Sharer(broker, "n").fetch() == 133
 
 
+def test_k34_the_partitions_of_sessions_are_limited(open_broker: OpenBroker) -> None:
+    broker = open_broker(broker_lite_fetch_sessions_max_bytes="768")  # of three partitions
+    sharer = begun(broker, 1)
+    assert sharer.fetch(partitions=range(4)) == 133
+    assert [*broker.coordinators.groups.shares.sessions_of(1)] == []
+    assert acquired(sharer.fetch(partitions=range(3))) == [(0, 0, 1)]
+    assert sharer.fetch(partitions=[3]) == 133
+
+
 def test_k16_a_session_ends_with_its_epoch_or_its_connection(broker: HandlerBroker) -> None:
     sharer, other = begun(broker, 10), Sharer(broker, "n")
     other.beat()
@@ -135,6 +144,7 @@ def test_k32_errors_of_partitions(broker: HandlerBroker) -> None:
     assert sharer.fetch(forgotten_topics_data=[forgotten]) == {}
     sharer.topic_id = b"x" * 16
     assert sharer.fetch(partitions=[0])[0].error_code == 100
+    assert sharer.fetch() == {}  # its session has only what may be there some day
 
 
 def test_k32_another_broker_leads(open_broker: OpenBroker) -> None:
