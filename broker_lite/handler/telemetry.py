@@ -11,10 +11,12 @@ push is received here. A Kafka offers both only if one of its metric.reporters i
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from anyio import to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 
 from broker_lite.control.telemetry.clients import Identity, TelemetryClient
 from broker_lite.control.telemetry.otlp import HINT, is_imported, is_readable, read_push
@@ -22,8 +24,10 @@ from broker_lite.control.telemetry.series import Pushed
 from broker_lite.control.telemetry.telemetry import Telemetry
 from broker_lite.errors import ErrorCode, InvalidRecord
 from broker_lite.handler.codec import decode, encode
-from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.large import leave_lane
 from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.stopping import WorkStopped
 from broker_lite.wire import messages
 
 logger = logging.getLogger(__name__)
@@ -34,7 +38,11 @@ ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 INLINE_BYTES_MAX: Final = 4096
 """A larger push, one that is compressed, and the first one are read in a thread."""
 
+SOFTWARE_CHARACTERS_MAX: Final = 250
+"""Of the name and of the version that a client tells; the rest is cut off."""
+
 _UNKNOWN: Final = "unknown"
+_reading: RunVar[CapacityLimiter] = RunVar("telemetry_reading")
 
 
 async def handle_subscriptions(context: HandlerContext, request: Request) -> Parts:
@@ -59,7 +67,10 @@ async def handle_subscriptions(context: HandlerContext, request: Request) -> Par
 
 
 async def handle_push(context: HandlerContext, request: Request) -> Parts:
-    """Take the metrics of a client.
+    """Take the metrics of a client, also if it closes right after it has sent them.
+
+    Raises:
+        CloseConnection: the work was stopped.
 
     See: P-154, P-156.
     """
@@ -76,38 +87,49 @@ async def handle_push(context: HandlerContext, request: Request) -> Parts:
         bytes_max=context.settings.telemetry_max_bytes,
     )
     if error is ErrorCode.NONE and client is not None:
-        error = await _take(context, telemetry, client, body)
+        error = await _take(context, request, telemetry, client, body)
     response = messages.PushTelemetryResponse(error_code=int(error))
     return encode(messages.PushTelemetryResponse, response, request)
 
 
 async def _take(
     context: HandlerContext,
+    request: Request,
     telemetry: Telemetry,
     client: TelemetryClient,
     body: messages.PushTelemetryRequest,
 ) -> ErrorCode:
-    """Read the metrics of a push that was checked, and keep them."""
+    """Read the metrics of a push that was checked, and keep them.
+
+    Raises:
+        CloseConnection: the work was stopped.
+    """
     size_bytes = len(body.metrics)
     pushed = Pushed({}, (), 0)
     if size_bytes:
         try:
-            pushed = await _read(context, body)
+            pushed = await _read(context, request, body)
         except InvalidRecord as error:
             telemetry.refuse(client, error.code)
             return error.code
         if not is_readable():
             key = ("unread telemetry",)
             context.client_log.write(logger, logging.WARNING, key, HINT)
-    telemetry.take(client, pushed, size_bytes, context.clock.steady_ms())
+    now_ms = context.clock.steady_ms()
+    telemetry.take(client, pushed, size_bytes, now_ms, is_terminating=body.terminating)
     return ErrorCode.NONE
 
 
-async def _read(context: HandlerContext, body: messages.PushTelemetryRequest) -> Pushed:
-    """Read the metrics, in a thread if that may take long.
+async def _read(
+    context: HandlerContext, request: Request, body: messages.PushTelemetryRequest
+) -> Pushed:
+    """Read the metrics, in a thread if that may take long; one push at a time.
+
+    The broker always waits for the thread, so that what a client sent before it closed is kept.
 
     Raises:
         InvalidRecord: see read_push().
+        CloseConnection: the work was stopped.
     """
     read = partial(
         read_push,
@@ -118,8 +140,34 @@ async def _read(context: HandlerContext, body: messages.PushTelemetryRequest) ->
     )
     is_short = body.compression_type == Codec.NONE and len(body.metrics) <= INLINE_BYTES_MAX
     if is_short and is_imported():
+        outcome = _outcome(read)
+    else:
+        leave_lane(request)
+        with CancelScope(shield=True):
+            outcome = await to_thread.run_sync(_outcome, read, limiter=_reader())
+    if isinstance(outcome, WorkStopped):
+        raise CloseConnection("the reading of metrics was stopped")
+    if isinstance(outcome, InvalidRecord):
+        raise outcome
+    return outcome
+
+
+def _outcome(read: Callable[[], Pushed]) -> Pushed | InvalidRecord | WorkStopped:
+    """Read and return an error instead of raising it: a thread would keep what it has raised."""
+    try:
         return read()
-    return await to_thread.run_sync(read)
+    except (InvalidRecord, WorkStopped) as error:
+        return error.with_traceback(None)
+
+
+def _reader() -> CapacityLimiter:
+    """Return what lets one push be read at a time; others' threads are not kept waiting for it."""
+    try:
+        return _reading.get()
+    except LookupError:
+        limiter = CapacityLimiter(1)
+        _reading.set(limiter)
+        return limiter
 
 
 def _identity(context: HandlerContext, request: Request) -> Identity:
@@ -128,8 +176,8 @@ def _identity(context: HandlerContext, request: Request) -> Identity:
     return Identity(
         context.node_id,
         request.client_id or "",
-        name or _UNKNOWN,
-        version or _UNKNOWN,
+        name[:SOFTWARE_CHARACTERS_MAX] or _UNKNOWN,
+        version[:SOFTWARE_CHARACTERS_MAX] or _UNKNOWN,
         address,
         port,
         context.connection_id,

@@ -1,20 +1,29 @@
 """The two APIs of client metrics, as values; the checks themselves are tested in control."""
 
+import asyncio
 import logging
 import struct
+import threading
 from functools import cache
 from typing import Any
 
 import pytest
+from anyio import create_task_group, to_thread
+from anyio.lowlevel import checkpoint
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from broker_lite.control.metadata.image import CLIENT_METRICS_RESOURCE
 from broker_lite.control.telemetry import otlp
+from broker_lite.control.telemetry.series import Pushed
 from broker_lite.errors import ErrorCode
 from broker_lite.handler import telemetry
+from broker_lite.handler.context import CloseConnection, Request
+from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.large import LARGE_BYTES
 from broker_lite.handler.offered import offered
-from broker_lite.handler.telemetry import INLINE_BYTES_MAX
+from broker_lite.handler.telemetry import INLINE_BYTES_MAX, SOFTWARE_CHARACTERS_MAX
 from broker_lite.record.codecs.compression import Codec, compress
+from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 ZEROS = bytes(16)
@@ -49,6 +58,38 @@ def metrics(points: int = 1) -> bytes:
     for number in range(points):
         scope.metrics.add(name=f"a.{number}").gauge.data_points.add(as_double=number)
     return data.SerializeToString()
+
+
+class SlowReads:
+    """Reads pushes in threads that go on when a test lets them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        monkeypatch.setattr(telemetry, "read_push", self._read)
+
+    def _read(self, *data: Any, **bounds: Any) -> Pushed:
+        self.count += 1
+        self.begun.set()
+        assert self.may_end.wait(10)
+        return otlp.read_push(*data, **bounds)
+
+    async def until_begun(self) -> None:
+        """Wait until the first one has begun."""
+        assert await to_thread.run_sync(self.begun.wait, 10)
+
+
+def push_request(told: Any, points: int, *, is_terminating: bool = False) -> Request:
+    """A push as it comes in, large enough for a thread."""
+    value = messages.PushTelemetryRequest(
+        client_instance_id=told.client_instance_id,
+        subscription_id=told.subscription_id,
+        terminating=is_terminating,
+        compression_type=0,
+        metrics=metrics(points),
+    )
+    body = b"head" + messages.PushTelemetryRequest.encode(value, 0)
+    return Request(72, 0, 1, "test", memoryview(bytearray(body)), 4, True)
 
 
 def test_p151_a_client_is_told_what_to_push(broker: HandlerBroker) -> None:
@@ -123,6 +164,70 @@ def test_p156_no_metrics_are_no_error(broker: HandlerBroker) -> None:
     assert push(broker, subscribe(broker)) is ErrorCode.NONE
     (client,) = broker.context.telemetry.get().clients
     assert (client.pushes, len(client.series)) == (1, 0)
+
+
+def test_p154_a_push_whose_client_closes_right_after_it_is_kept(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, told, context = SlowReads(monkeypatch), subscribe(broker), broker.context
+
+    async def push_and_close() -> None:
+        async with create_task_group() as tasks:
+            tasks.start_soon(dispatch, context, push_request(told, 300, is_terminating=True))
+            await reads.until_begun()
+            context.telemetry.disconnected(context.connection_id)
+            tasks.cancel_scope.cancel()
+            reads.may_end.set()
+
+    asyncio.run(push_and_close())
+    (client,) = context.telemetry.get().clients
+    assert (client.pushes, len(client.series), client.is_ended) == (1, 300, True)
+
+
+@pytest.mark.parametrize("points", [1, 300])
+def test_p154_a_push_whose_reading_is_stopped_closes_the_connection(
+    broker: HandlerBroker, points: int
+) -> None:
+    assert otlp.is_readable()
+    told = subscribe(broker)
+    broker.context.stop.set()
+    with pytest.raises(CloseConnection):
+        asyncio.run(dispatch(broker.context, push_request(told, points)))
+    (client,) = broker.context.telemetry.get().clients
+    assert (client.pushes, client.refused) == (0, 0)
+
+
+def test_one_push_is_read_at_a_time_and_other_large_requests_go_on(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = SlowReads(monkeypatch)
+    requests = [push_request(subscribe(broker), 600) for _ in range(2)]
+    assert len(requests[0].body) > LARGE_BYTES
+
+    async def push_both() -> None:
+        async with create_task_group() as tasks:
+            for request in requests:
+                tasks.start_soon(dispatch, broker.context, request)
+            await reads.until_begun()
+            for _ in range(10):
+                await checkpoint()
+            assert reads.count == 1
+            await asyncio.wait_for(broker.context.lane.enter(), 10)
+            broker.context.lane.leave()
+            reads.may_end.set()
+
+    asyncio.run(push_both())
+    assert [each.pushes for each in broker.context.telemetry.get().clients] == [1, 1]
+
+
+def test_what_a_client_tells_of_its_software_is_cut(broker: HandlerBroker) -> None:
+    software = {"client_software_name": "s" * 30_000, "client_software_version": "1" * 30_000}
+    broker.call("ApiVersions", 4, **software)
+    subscribe(broker)
+    (client,) = broker.context.telemetry.get().clients
+    told = client.identity
+    assert told.software_name == "s" * SOFTWARE_CHARACTERS_MAX
+    assert told.software_version == "1" * SOFTWARE_CHARACTERS_MAX
 
 
 def test_p154_reserved_ids_are_refused(broker: HandlerBroker) -> None:

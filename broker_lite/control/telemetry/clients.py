@@ -7,9 +7,10 @@ client that has ended. The one unused for longest makes room.
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from sys import getsizeof
 from typing import Final, NamedTuple
 
-from broker_lite.control.telemetry.series import Pushed, SeriesTable
+from broker_lite.control.telemetry.series import Pushed, SeriesTable, labels_bytes
 from broker_lite.control.telemetry.subscription import ATTRIBUTES, Wanted
 from broker_lite.errors import ErrorCode
 from broker_lite.log.files.checkpoints import format_uuid
@@ -108,6 +109,8 @@ class TelemetryClient:
     """
 
     __slots__ = (
+        "_resource_bytes",
+        "_told_bytes",
         "identity",
         "instance",
         "instance_id",
@@ -125,11 +128,11 @@ class TelemetryClient:
 
     def __init__(self, instance_id: bytes, identity: Identity, wanted: Wanted) -> None:
         self.instance_id = instance_id
-        self.identity = identity
-        self.wanted = wanted
+        self.tell(identity, wanted)
         self.instance: Instance | None = None
         self.series = SeriesTable(CLIENT_BYTES_MAX)
         self.resource: Mapping[str, str] = {}
+        self._resource_bytes = 0
         self.pushes = 0
         self.pushed_bytes = 0
         self.refused = 0
@@ -141,10 +144,19 @@ class TelemetryClient:
     @property
     def size_bytes(self) -> int:
         """About how much memory it takes."""
-        texts = len(self.identity.client_id) + len(self.identity.software_name)
-        told = sum(len(name) + len(value) for name, value in self.resource.items())
-        wanted = sum(map(len, self.wanted.metrics))
-        return _CLIENT_BYTES + texts + told + wanted + self.series.size_bytes
+        return self._told_bytes + self._resource_bytes + self.series.size_bytes
+
+    @property
+    def key(self) -> tuple[int, bytes]:
+        """The broker that knows it, and its id."""
+        return self.identity.node_id, self.instance_id
+
+    def tell(self, identity: Identity, wanted: Wanted) -> None:
+        """Note who it is, and what it is told to push."""
+        self.identity = identity
+        self.wanted = wanted
+        texts = (*identity[1:5], *wanted.metrics)
+        self._told_bytes = _CLIENT_BYTES + sum(map(getsizeof, texts))
 
     def is_recent(self, now_ms: int) -> bool:
         """Whether its last request is not longer ago than an instance lasts, connected or not."""
@@ -153,6 +165,7 @@ class TelemetryClient:
     def take(self, pushed: Pushed, now_ms: int) -> None:
         """Keep the values of a push."""
         self.resource = pushed.resource
+        self._resource_bytes = labels_bytes(self.resource.items())
         self.series.add(pushed, now_ms)
 
 
@@ -164,8 +177,8 @@ class TelemetryClients:
         self._clients: OrderedDict[tuple[int, bytes], TelemetryClient] = OrderedDict()
         self._sizes: dict[tuple[int, bytes], int] = {}
         self._held_bytes = 0
-        # what each connection has made last
-        self._by_connection: dict[int, TelemetryClient] = {}
+        # what each connection has made last, by its key: one that made room is not to be kept here
+        self._by_connection: dict[int, tuple[int, bytes]] = {}
 
     def __iter__(self) -> Iterator[TelemetryClient]:
         return iter([*self._clients.values()])
@@ -182,7 +195,7 @@ class TelemetryClients:
 
         Rule: P-155.
         """
-        key = client.identity.node_id, client.instance_id
+        key = client.key
         client.seen_ms = now_ms
         self._clients[key] = client
         self._clients.move_to_end(key)
@@ -195,7 +208,7 @@ class TelemetryClients:
         """Note that the instance of a client was made by a request of its connection."""
         made = self._by_connection
         made.pop(client.identity.connection_id, None)
-        made[client.identity.connection_id] = client
+        made[client.identity.connection_id] = client.key
         if len(made) > CLIENTS_MAX:  # those of other processes' connections are never taken away
             del made[next(iter(made))]
 
@@ -204,7 +217,8 @@ class TelemetryClients:
 
         See: P-155 (ClientConnectionDisconnectListener).
         """
-        client = self._by_connection.pop(connection_id, None)
+        key = self._by_connection.pop(connection_id, None)
+        client = None if key is None else self._clients.get(key)
         if client is not None and client.identity.connection_id == connection_id:
             client.instance = None
 

@@ -5,6 +5,7 @@ They are added up here, so that a counter is what it would be in the client.
 """
 
 from collections.abc import Iterable, Mapping
+from sys import getsizeof
 from typing import Final, NamedTuple, TypeAlias
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
@@ -12,7 +13,7 @@ Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 # What a series takes in memory beside its texts, about.
 _SERIES_BYTES: Final = 400
-_LABEL_BYTES: Final = 120
+_LABEL_BYTES: Final = 72
 
 
 class Point(NamedTuple):
@@ -41,7 +42,8 @@ class Pushed(NamedTuple):
     Attributes:
         resource: what the client says of itself, such as its group_id.
         points: the values.
-        left_out: how many values are of a kind that is not shown (histograms, summaries).
+        left_out: how many values are of a kind that is not shown (histograms, summaries), and how
+            many values and attributes of the client are beyond the bounds.
     """
 
     resource: Mapping[str, str]
@@ -70,7 +72,8 @@ class SeriesTable:
 
     Attributes:
         size_bytes: about how much memory they take.
-        left_out: how many values were not kept, because there was no room or by their kind.
+        left_out: how many values were not kept, because there was no room or by their kind, and
+            how many attributes of the client.
     """
 
     __slots__ = ("_room_bytes", "_series", "left_out", "size_bytes")
@@ -99,18 +102,30 @@ class SeriesTable:
         for point in pushed.points:
             key = (point.name, point.labels)
             before = self._series.get(key)
-            if before is None:
-                size_bytes = _size_bytes(point)
-                if self.size_bytes + size_bytes > self._room_bytes:
+            grown_bytes = _grown_bytes(point, before)
+            unit = point.unit
+            if self.size_bytes + grown_bytes > self._room_bytes:
+                if before is None:
                     self.left_out += 1
                     continue
-                self.size_bytes += size_bytes
+                grown_bytes, unit = 0, before.unit
+            self.size_bytes += grown_bytes
             value = point.value
             if point.is_delta and before is not None:
                 value += before.value
-            self._series[key] = Series(value, point.unit, point.is_counter, now_ms)
+            self._series[key] = Series(value, unit, point.is_counter, now_ms)
 
 
-def _size_bytes(point: Point) -> int:
-    texts = sum(len(name) + len(value) + _LABEL_BYTES for name, value in point.labels)
-    return _SERIES_BYTES + len(point.name) + len(point.unit) + texts
+def labels_bytes(labels: Iterable[tuple[str, str]]) -> int:
+    """Return about how much memory names and values take."""
+    return sum(getsizeof(name) + getsizeof(value) + _LABEL_BYTES for name, value in labels)
+
+
+def _grown_bytes(point: Point, before: Series | None) -> int:
+    """Return about how much more memory a series takes with a further value."""
+    if before is None:
+        texts = getsizeof(point.name) + getsizeof(point.unit) + labels_bytes(point.labels)
+        return _SERIES_BYTES + texts
+    if point.unit == before.unit:
+        return 0
+    return getsizeof(point.unit) - getsizeof(before.unit)

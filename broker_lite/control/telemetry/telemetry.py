@@ -2,6 +2,9 @@
 
 Its checks come in Kafka's order. A check also changes what later ones see: that a push came in
 time, or that it was the client's last one.
+
+A difference to Kafka: a client may push one millisecond before its interval is over. Clients wait
+by their own clock, and of two times that are rounded down, the difference can be one short.
 """
 
 from collections.abc import Callable
@@ -22,6 +25,7 @@ from broker_lite.record.codecs.compression import Codec
 NO_INSTANCE: Final = bytes(16)
 _METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
 _RESERVED: Final = frozenset({NO_INSTANCE, _METADATA_TOPIC_ID})
+_EARLY_MS_MAX: Final = 1
 _ASK_AGAIN: Final = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 """Errors after which a client may ask for its subscription at once."""
 
@@ -113,19 +117,28 @@ class Telemetry:
             self.refuse(client, error)
         return error, client
 
-    def take(self, client: TelemetryClient, pushed: Pushed, size_bytes: int, now_ms: int) -> None:
-        """Keep what is in a push that was checked.
+    def take(
+        self,
+        client: TelemetryClient,
+        pushed: Pushed,
+        size_bytes: int,
+        now_ms: int,
+        *,
+        is_terminating: bool,
+    ) -> None:
+        """Keep what is in a push that was checked; its connection may have ended since.
 
         Args:
             client: that has pushed.
             pushed: what was read.
             size_bytes: of the metrics as they came.
             now_ms: as in subscribe().
+            is_terminating: as in check_push().
         """
         client.pushes += 1
         client.pushed_bytes += size_bytes
         client.pushed_ms = now_ms
-        client.is_ended = client.instance is not None and client.instance.is_terminating
+        client.is_ended = is_terminating
         client.take(pushed, now_ms)
         self.clients.used(client, now_ms)
 
@@ -162,7 +175,8 @@ class Telemetry:
             instance = Instance(subscription_id(wanted, instance_id), version, wanted)
             if client is None:
                 client = TelemetryClient(instance_id, identity, wanted)
-            client.identity, client.wanted, client.instance = identity, wanted, instance
+            client.tell(identity, wanted)
+            client.instance = instance
             self.clients.connected(client)
         instance.expires_ms = now_ms + expiry_ms(instance.wanted)
         self.clients.used(client, now_ms)
@@ -176,7 +190,8 @@ def _is_in_time(instance: Instance, now_ms: int) -> bool:
     time between the two.
     """
     is_first = instance.get_ms > instance.push_ms
-    in_time = is_first or now_ms - instance.push_ms >= instance.wanted.interval_ms
+    passed_ms = now_ms - instance.push_ms
+    in_time = is_first or passed_ms + _EARLY_MS_MAX >= instance.wanted.interval_ms
     if in_time:
         instance.push_ms = now_ms
     return in_time

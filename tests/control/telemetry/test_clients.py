@@ -1,3 +1,6 @@
+from collections.abc import ItemsView
+from sys import getrefcount
+
 import pytest
 
 from broker_lite.control.telemetry import clients as clients_module
@@ -69,6 +72,55 @@ def test_p155_what_all_hold_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*known] == [two]
 
 
+def test_p155_one_that_made_room_is_not_kept_by_its_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clients_module, "CLIENTS_MAX", 1)
+    known = TelemetryClients()
+    gone = client(1)
+    before = getrefcount(gone)
+    known.used(gone, 0)
+    known.connected(gone)
+    known.used(client(2), 0)
+    assert getrefcount(gone) == before
+    known.disconnected(7)
+    assert gone.instance is not None
+
+
+@pytest.mark.parametrize("field", ["client_id", "software_name", "software_version", "address"])
+def test_p155_who_a_client_is_counts(field: str) -> None:
+    one = client(1)
+    small_bytes = one.size_bytes
+    one.tell(ME._replace(**{field: "é" * 30_000}), NOTHING)
+    assert one.size_bytes > small_bytes + 29_000
+    one.tell(ME, Wanted(("m" * 30_000,), 300_000))
+    assert one.size_bytes > small_bytes + 29_000
+
+
+def test_p155_what_a_client_says_of_itself_counts_with_its_objects() -> None:
+    one = client(1)
+    small_bytes = one.size_bytes
+    one.take(Pushed({str(number): "" for number in range(32)}, [], 0), 1)
+    assert one.size_bytes > small_bytes + 32 * 100
+    one.take(Pushed({}, [], 0), 1)
+    assert one.size_bytes == small_bytes
+
+
+def test_a_request_does_not_count_again_what_a_client_says_of_itself() -> None:
+    class Counted(dict[str, str]):
+        walks = 0
+
+        def items(self) -> ItemsView[str, str]:
+            Counted.walks += 1
+            return super().items()
+
+    known, one = TelemetryClients(), client(1)
+    one.take(Pushed(Counted(a="b"), [], 0), 1)
+    for _ in range(5):
+        known.used(one, 1)
+    assert Counted.walks == 1
+
+
 def test_p155_what_was_pushed_is_kept_for_an_hour() -> None:
     known = TelemetryClients()
     one, two = client(1), client(2)
@@ -83,6 +135,7 @@ def test_p155_an_instance_ends_with_its_connection() -> None:
     known = TelemetryClients()
     one, two, moved = client(1), client(2), client(3)
     for each in (one, two, moved):
+        known.used(each, 0)
         known.connected(each)
     moved.identity = ME._replace(connection_id=8)
     known.connected(moved)
@@ -95,9 +148,11 @@ def test_p155_an_instance_ends_with_its_connection() -> None:
 
 
 def test_connections_of_other_processes_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients_module, "CLIENTS_MAX", 2)
     known = TelemetryClients()
     made = [client(number, ME._replace(connection_id=number)) for number in (1, 2, 3)]
+    for each in made:
+        known.used(each, 0)
+    monkeypatch.setattr(clients_module, "CLIENTS_MAX", 2)
     for each in made:
         known.connected(each)
     for number in (1, 2, 3):

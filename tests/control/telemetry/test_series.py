@@ -41,3 +41,20 @@ def test_values_of_other_kinds_are_counted() -> None:
     table = SeriesTable(1000)
     table.add(Pushed({}, [], 7), 0)
     assert (table.left_out, len(table)) == (7, 0)
+
+
+def test_texts_count_as_many_bytes_as_they_take() -> None:
+    plain = table_of([Point("m", (("a", "x" * 200),), 1)])
+    wide = table_of([Point("m", (("a", "\U0001f600" * 200),), 1)])
+    assert wide.size_bytes >= plain.size_bytes + 3 * 200
+
+
+def test_a_unit_that_grows_counts_and_has_to_have_room() -> None:
+    before, after = Point("m", (), 1), Point("m", (), 2, "u" * 200)
+    small = table_of([before])
+    grown = table_of([before], [after])
+    assert grown.size_bytes >= small.size_bytes + 200
+    assert table_of([before], [after], [before]).size_bytes == small.size_bytes
+    full = table_of([before], [after], room_bytes=small.size_bytes)
+    assert full.size_bytes == small.size_bytes
+    assert dict(full.items()) == {("m", ()): (2, "", False, 1001)}

@@ -119,6 +119,14 @@ def test_p154_the_first_push_may_come_at_once_and_the_others_not(scene: Scene) -
     assert (scene.client.refused, scene.client.last_refusal) == (2, EARLY)
 
 
+def test_p154_a_push_may_come_one_millisecond_early(scene: Scene) -> None:
+    assert scene.push() is NONE
+    scene.now_ms += INTERVAL_MS - 2
+    assert scene.push() is EARLY
+    scene.now_ms += 1
+    assert [scene.push(), scene.push()] == [NONE, EARLY]
+
+
 @pytest.mark.parametrize("last_byte", [0, 1])
 def test_p154_reserved_ids(scene: Scene, last_byte: int) -> None:
     scene.id = bytes(15) + bytes([last_byte])
@@ -196,7 +204,9 @@ def test_p154_another_broker_takes_the_same_subscription(scene: Scene) -> None:
 def test_what_is_kept_of_a_push(scene: Scene) -> None:
     scene.push(is_terminating=True)
     pushed = Pushed({"group_id": "g"}, [Point("a", (), 1)], 1)
-    scene.telemetry.take(scene.client, pushed, 44, scene.now_ms)
+    # its connection has ended while the push was read
+    scene.telemetry.clients.disconnected(ME.connection_id)
+    scene.telemetry.take(scene.client, pushed, 44, scene.now_ms, is_terminating=True)
     client = scene.client
     assert (client.pushes, client.pushed_bytes, client.pushed_ms) == (1, 44, scene.now_ms)
     assert (client.is_ended, client.resource) == (True, {"group_id": "g"})
