@@ -34,6 +34,9 @@ _GROUP_STATES: Final = (
 GAUGE: Final = "gauge"
 COUNTER: Final = "counter"
 
+# The signs around the value of a label: an equals sign, quotes, a comma.
+_QUOTES: Final = 4
+
 Sample = tuple[Mapping[str, object], float]
 
 
@@ -65,6 +68,11 @@ async def render(metrics: Iterable[Metric]) -> str:
             lines.append(f"{metric.name}{shown} {value:.17g}")
             await turns.next()
     return "\n".join(lines) + "\n"
+
+
+def label_bytes(labels: Iterable[tuple[str, object]]) -> int:
+    """Return how many bytes labels take as they are written."""
+    return sum(len(name) + len(_escaped(value).encode()) + _QUOTES for name, value in labels)
 
 
 def _escaped(value: object) -> str:

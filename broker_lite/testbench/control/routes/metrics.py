@@ -11,7 +11,8 @@ async def metrics(call: Call) -> Raw:
     if life.telemetry.begun is not None:
         from broker_lite.testbench.client_metrics import client_metrics
 
-        found += await client_metrics(life.telemetry.begun, life.clock.steady_ms())
+        now_ms, names = life.clock.steady_ms(), [each.name for each in found]
+        found += await client_metrics(life.telemetry.begun, now_ms, names)
     return Raw(MEDIA_TYPE, (await render(found)).encode())
 
 

@@ -1,6 +1,6 @@
 """Client metrics (KIP-714): who pushes what, waits for a value, and subscriptions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from broker_lite.server.life import Life
 from broker_lite.settings.configs.client_metrics_config import ALL_METRICS
 from broker_lite.testbench.bounds import LISTED_MAX, Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
+from broker_lite.testbench.turns import Turns
 
 _INTERVAL_MS: Final = 100
 _COUNTER: Final = "counter"
@@ -61,7 +62,8 @@ class TelemetryView(msgspec.Struct, kw_only=True):
         last_refusal: the error of the last of those; empty if there is none.
         resource: what the client says of itself, such as its group_id.
         metrics: the last values, in the order in which they came first.
-        left_out: how many values were not kept, because they were too many or of another kind.
+        left_out: how many values were not kept, because they were too many, too long or of another
+            kind, and how many attributes of the client.
         note: why there are no metrics though there are pushes; mostly empty.
     """
 
@@ -108,7 +110,8 @@ class TelemetryWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         labels: that the value of the metric has to have, among others.
         at_least: the value, or a larger one.
         pushes: how many pushes there have to be.
-        is_ended: true waits for the last push of a client that closes.
+        is_ended: true waits for the last push of a client that closes; what it does after that push
+            is not in it, such as the last records of a Java producer.
         timeout_ms: how long to wait.
     """
 
@@ -140,20 +143,27 @@ async def list_telemetry(call: Call) -> list[TelemetryView]:
     """List the clients that push their own metrics, with the last value of each."""
     query = call.query
     assert isinstance(query, TelemetryQuery)
-    return _views(call.bench.life, query.client_id, query.metric, {}, query.limit)
+    return await _views(call.bench.life, query.client_id, query.metric, {}, query.limit)
 
 
 async def wait_for_telemetry(call: Call) -> list[TelemetryView]:
     """Wait until a client has pushed what it should; tell the clients of which that is true."""
     wanted, bench = call.body, call.bench
     assert isinstance(wanted, TelemetryWait)
-    found = await bench.waits.until(
-        lambda: _views(bench.life, wanted.client_id, wanted.metric, wanted.labels, LISTED_MAX),
-        lambda views: any(_is_met(wanted, each) for each in views),
-        wanted.timeout_ms,
-        f"what {wanted.client_id or 'a client'} pushes",
-    )
-    return [each for each in found if _is_met(wanted, each)]
+    found: list[TelemetryView] = []
+
+    async def is_met() -> bool:
+        nonlocal found
+        life, metric, labels = bench.life, wanted.metric, wanted.labels
+        found = await _views(life, wanted.client_id, metric, labels, LISTED_MAX)
+        return any(_is_met(wanted, each) for each in found)
+
+    async def tell() -> list[TelemetryView]:
+        return found
+
+    what = f"what {wanted.client_id or 'a client'} pushes"
+    told = await bench.waits.until_all(is_met, tell, wanted.timeout_ms, what)
+    return [each for each in told if _is_met(wanted, each)]
 
 
 async def forget_telemetry(call: Call) -> Done:
@@ -196,22 +206,21 @@ def _replace(call: Call, configs: Mapping[str, str]) -> None:
         cluster.alter_configs([(CLIENT_METRICS_RESOURCE, name, values)])
 
 
-def _views(
+async def _views(
     life: Life, client_id: str | None, metric: str, labels: Mapping[str, str], limit: int
 ) -> list[TelemetryView]:
+    """Return the clients with their metrics; others run in between."""
     telemetry, now_ms = life.telemetry.begun, life.clock.steady_ms()
     views: list[TelemetryView] = []
+    turns = Turns()
     for client in () if telemetry is None else telemetry.clients:
         if client_id is None or client.identity.client_id == client_id:
-            metrics: list[MetricView] = []
-            for view in _metrics(client, metric, labels):
-                if limit == 0:
-                    break
-                limit -= 1
-                metrics.append(view)
+            metrics = await _metrics(client, metric, labels, limit, turns)
+            limit -= len(metrics)
             views.append(_view(client, metrics, now_ms))
             if len(views) == LISTED_MAX:
                 break
+        await turns.next()
     return views
 
 
@@ -240,12 +249,17 @@ def _view(client: TelemetryClient, metrics: list[MetricView], now_ms: int) -> Te
     )
 
 
-def _metrics(
-    client: TelemetryClient, begins: str, labels: Mapping[str, str]
-) -> Iterator[MetricView]:
-    for (name, own), series in client.series.items():
+async def _metrics(
+    client: TelemetryClient, begins: str, labels: Mapping[str, str], limit: int, turns: Turns
+) -> list[MetricView]:
+    found: list[MetricView] = []
+    for (name, own), series in [*client.series.items()]:
+        if len(found) == limit:
+            break
         if name.startswith(begins) and labels.items() <= dict(own).items():
-            yield _metric(name, dict(own), series)
+            found.append(_metric(name, dict(own), series))
+        await turns.next()
+    return found
 
 
 def _metric(name: str, labels: dict[str, str], series: Series) -> MetricView:

@@ -1,17 +1,27 @@
-"""What clients push, by the control API and in /metrics.
+"""What clients push, by the control API and in /metrics."""
 
-Also tests: broker_lite.testbench.client_metrics.
-"""
-
+import asyncio
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from broker_lite.control.telemetry import otlp
-from broker_lite.testbench import client_metrics as client_metrics_module
+from broker_lite.control.telemetry.clients import Identity
+from broker_lite.control.telemetry.series import Point, Pushed
+from broker_lite.control.telemetry.subscription import Configured
+from broker_lite.control.telemetry.telemetry import Telemetry
+from broker_lite.testbench.control.routes.telemetry import (
+    TelemetryQuery,
+    TelemetryWait,
+    list_telemetry,
+    wait_for_telemetry,
+)
+from broker_lite.testbench.waits import Waits
 from broker_lite.testing import Broker, BrokerFailed
 from tests.support.pushed_metrics import PushingClient, message
+from tests.testbench.conftest import Others
 
 SUBSCRIPTION = "/v1/telemetry/subscriptions/s"
 
@@ -145,10 +155,39 @@ def test_subscriptions(broker: Broker, client: PushingClient) -> None:
         broker.control("PUT", SUBSCRIPTION, {"interval_ms": 99})
 
 
-def test_why_there_are_no_metrics(
-    client: PushingClient, broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_why_there_are_no_metrics(client: PushingClient, broker: Broker) -> None:
     assert otlp.is_readable()
     client.push(message({"a.b": 1}))
     assert asked(broker)[0]["note"] == ""
-    assert client_metrics_module.SAMPLES_MAX > 10_000
+
+
+def test_what_a_client_pushes_cannot_spoil_the_brokers_own_metrics(
+    broker: Broker, client: PushingClient
+) -> None:
+    client.push(message({"process.open.fds": 7}, labels={"__name__": "up"}))
+    assert scraped(broker) == []
+    text = broker.control("GET", "/metrics")
+    assert isinstance(text, str)
+    assert text.count("# TYPE process_open_fds ") == 1
+    assert text.endswith("\nbroker_lite_client_samples_left_out 1\n")
+
+
+@pytest.mark.parametrize("clients", [1, 30])
+def test_a_look_at_much_lets_others_run(others: Others, clients: int) -> None:
+    ids = iter(range(1, 100))
+    configured = Configured(lambda: 0, lambda: (), {}.__getitem__)
+    telemetry = Telemetry(configured, lambda: next(ids).to_bytes(16, "little"))
+    me = Identity(1, "app", "soft", "1.2", "127.0.0.1", 5000, 7)
+    for _ in range(clients):
+        _, one = telemetry.subscribe(me, bytes(16), 1_700_000_000_000)
+        points = [Point(f"m{number}", (), 1) for number in range(30 // clients)]
+        one.take(Pushed({}, points, 0), 1_700_000_000_000)
+    life = SimpleNamespace(
+        telemetry=SimpleNamespace(begun=telemetry),
+        clock=SimpleNamespace(steady_ms=lambda: 1_700_000_000_000),
+    )
+    bench = SimpleNamespace(life=life, waits=Waits())
+    lists: Any = SimpleNamespace(bench=bench, query=TelemetryQuery(metric="none"))
+    waits: Any = SimpleNamespace(bench=bench, body=TelemetryWait(pushes=0, metric="m0"))
+    assert asyncio.run(others.while_running(list_telemetry(lists))) >= 30
+    assert asyncio.run(others.while_running(wait_for_telemetry(waits))) >= 30
