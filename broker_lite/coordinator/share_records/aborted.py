@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_lite.coordinator.share_records.acquire import Acquired, Range
-from broker_lite.coordinator.share_records.in_flight import Run
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import RecordState, StateUpdate
 
@@ -37,21 +36,25 @@ def archive_aborted(
     Returns:
         What the member gets, and what has to be written.
     """
-    archived: list[Run] = []
     left: list[Acquired] = []
+    ended: list[Range] = []
+    position = 0
     for one in acquired:
         first = one.first_offset
-        for batch in aborted:
-            if batch.last < first or batch.first > one.last_offset:
-                continue
-            begin, end = max(batch.first, first), min(batch.last, one.last_offset)
-            if first < begin:
-                left.append(one._replace(first_offset=first, last_offset=begin - 1))
-            for in_flight in partition.in_flight.within(begin, end):
-                archived += in_flight.cut(begin, end)
-            first = end + 1
+        while position < len(aborted) and aborted[position].first <= one.last_offset:
+            batch = aborted[position]
+            if batch.last >= first:
+                begin, end = max(batch.first, first), min(batch.last, one.last_offset)
+                if first < begin:
+                    left.append(one._replace(first_offset=first, last_offset=begin - 1))
+                ended.append(Range(begin, end))
+                first = end + 1
+            if batch.last > one.last_offset:
+                break  # the rest of it may be in what was acquired next
+            position += 1
         if first <= one.last_offset:
             left.append(one._replace(first_offset=first))
+    archived = [run for _, run in partition.in_flight.cut(ended)]
     for run in archived:
         run.settle(RecordState.ARCHIVED, partition.settings.delivery_count_max)
     return left, partition.changed(archived)

@@ -119,8 +119,7 @@ def acknowledge(
         before = each.last_offset
     settled: list[Run] = []
     for each in accepted:
-        for first, last, kind in each.parts():
-            settled += _apply(partition, first, last, kind, now_ms)
+        settled += _apply(partition, each, now_ms)
     return partition.changed(settled)
 
 
@@ -152,9 +151,7 @@ def _check_batch(
     partition: SharePartition, member_id: str, batch: InFlightBatch, asked: Acknowledgement
 ) -> None:
     begin = max(asked.first_offset, partition.start_offset)
-    for run in batch.runs:
-        if run.last < begin or run.first > asked.last_offset:
-            continue
+    for run in batch.within(begin, asked.last_offset):
         if run.member_id == NO_MEMBER:
             text = _NOT_ACQUIRED if batch.is_split else _NOT_ACQUIRED_BATCH
             raise InvalidRecordState(text)
@@ -162,18 +159,19 @@ def _check_batch(
             raise InvalidRecordState(_NOT_OWNER if batch.is_split else _NOT_OWNER_OF_BATCH)
 
 
-def _apply(
-    partition: SharePartition, first: int, last: int, kind: AcknowledgeType, now_ms: int
-) -> list[Run]:
+def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> list[Run]:
     """Give records their new state; return the runs that are no longer acquired."""
     settings = partition.settings
+    deadline_ms = now_ms + settings.lock_duration_ms
+    start = partition.start_offset
+    parts = [each for each in asked.parts() if each[1] >= start]
+    ranges = [(max(first, start), last) for first, last, _ in parts]
     settled: list[Run] = []
-    begin = max(first, partition.start_offset)
-    for batch in partition.in_flight.within(begin, last):
-        for run in batch.cut(begin, last):
-            if kind is AcknowledgeType.RENEW:
-                partition.lock(run, now_ms + settings.lock_duration_ms)
-            else:
-                run.settle(_STATE_OF[kind], settings.delivery_count_max)
-                settled.append(run)
+    for position, run in partition.in_flight.cut(ranges):
+        kind = parts[position][2]
+        if kind is AcknowledgeType.RENEW:
+            partition.lock(run, deadline_ms)
+        else:
+            run.settle(_STATE_OF[kind], settings.delivery_count_max)
+            settled.append(run)
     return settled

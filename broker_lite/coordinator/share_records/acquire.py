@@ -204,11 +204,7 @@ class _Acquiring:
         Rule: K-12 (SharePartition.acquireSubsetBatchRecords).
         """
         first = max(first, self._partition.start_offset)
-        available = [
-            run
-            for run in batch.runs
-            if run.state is RecordState.AVAILABLE and run.last >= first and run.first <= last
-        ]
+        available = [run for run in batch.within(first, last) if run.state is RecordState.AVAILABLE]
         if not available:
             return False
         count = self._throttled_count(batch, available[0])
@@ -217,13 +213,11 @@ class _Acquiring:
             begin = max(available[0].first, first)
             self._acquire_part(batch, begin, min(begin + count - 1, available[0].last, last))
             return True
-        for run in available:
-            begin, end = max(run.first, first), min(run.last, last)
-            if self._wish.is_strict:
-                end = min(end, begin + self._left - 1)
-            if begin > end:
-                break
-            self._acquire_part(batch, begin, end)
+        first = max(available[0].first, first)
+        last = min(available[-1].last, last)
+        if self._wish.is_strict:
+            last = min(last, _end_of(available, first, self._left))
+        self._acquire_part(batch, first, last)
         return False
 
     def _throttled_count(self, batch: InFlightBatch, run: Run) -> int:
@@ -256,3 +250,20 @@ class _Acquiring:
         self._partition.lock(run, self._deadline_ms)
         self._left -= run.last - run.first + 1
         self.acquired.append(Acquired(run.first, run.last, run.delivery_count))
+
+
+def _end_of(runs: Sequence[Run], first: int, count: int) -> int:
+    """Return the last one of the first so many records of some runs; the runs' end if they are less.
+
+    Args:
+        runs: at least one, in order.
+        first: the first offset that counts, within the first run.
+        count: at least 1.
+    """
+    for run in runs:
+        begin = max(run.first, first)
+        size = run.last - begin + 1
+        if size >= count:
+            return begin + count - 1
+        count -= size
+    return runs[-1].last

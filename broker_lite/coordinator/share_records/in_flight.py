@@ -4,15 +4,17 @@ A batch is what one ShareFetch has acquired for the first time. Its records most
 so a batch has one run; it is split into several runs only when parts of it are treated otherwise.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from operator import attrgetter
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from broker_lite.coordinator.share_records.state import FINAL, RecordState, StateBatch
 
 NO_MEMBER: Final = ""
 _FIRST: Final = attrgetter("first")
+_LAST: Final = attrgetter("last")
+_RANGE_FIRST: Final = itemgetter(0)
 
 
 class Run:
@@ -99,23 +101,34 @@ class InFlightBatch:
         """The last offset, inclusive."""
         return self.runs[-1].last
 
+    def within(self, first: int, last: int) -> list[Run]:
+        """Return the runs with any offset of a range, as they are."""
+        runs = self.runs
+        start = bisect_left(runs, first, key=_LAST)
+        return runs[start : bisect_right(runs, last, start, key=_FIRST)]
+
     def cut(self, first: int, last: int) -> list[Run]:
         """Return the runs of the batch within a range; runs across its ends are split.
 
         The range may reach beyond the batch. Changing the state of the runs is up to the caller.
         """
-        if first <= self.first and last >= self.last:
-            return self.runs
+        self.cut_at((first, last + 1))
+        return self.within(first, last)
+
+    def cut_at(self, offsets: Iterable[int]) -> None:
+        """Let a run begin at each of some offsets, in one pass.
+
+        Args:
+            offsets: in order; they may be equal, and lie outside the batch.
+        """
+        begin, end = self.first, self.last
+        inner = [offset for offset in offsets if begin < offset <= end]
+        if not inner:
+            return
         self.is_split = True
-        runs: list[Run] = []
-        within: list[Run] = []
-        for run in self.runs:
-            for piece in _pieces(run, first, last):
-                runs.append(piece)
-                if first <= piece.first and piece.last <= last:
-                    within.append(piece)
-        self.runs = runs
-        return within
+        start = bisect_left(self.runs, inner[0], key=_LAST)
+        stop = bisect_right(self.runs, inner[-1], start, key=_FIRST)
+        self.runs[start:stop] = _pieces(self.runs[start:stop], inner)
 
     def join_runs(self) -> None:
         """Make one run of neighbours that are alike."""
@@ -136,14 +149,19 @@ class InFlightBatch:
         self.runs = runs
 
 
-def _pieces(run: Run, first: int, last: int) -> Iterator[Run]:
-    """Yield a run in up to three pieces: before a range, within it, behind it."""
-    start = run.first
-    for end in (first - 1, last):
-        if start <= end < run.last:
-            yield _part(run, start, end)
-            start = end + 1
-    yield _part(run, start, run.last) if start != run.first else run
+def _pieces(runs: Iterable[Run], offsets: Sequence[int]) -> list[Run]:
+    """Return runs with those split that do not begin at one of the offsets, which are in order."""
+    pieces: list[Run] = []
+    position, count = 0, len(offsets)
+    for run in runs:
+        start, last = run.first, run.last
+        while position < count and offsets[position] <= last:
+            if offsets[position] > start:
+                pieces.append(_part(run, start, offsets[position] - 1))
+                start = offsets[position]
+            position += 1
+        pieces.append(run if start == run.first else _part(run, start, last))
+    return pieces
 
 
 def _part(run: Run, first: int, last: int) -> Run:
@@ -184,6 +202,33 @@ class InFlight:
     def runs(self, first: int, last: int) -> Iterator[Run]:
         """Yield the runs with any offset of a range, as they are."""
         for batch in self.within(first, last):
-            for run in batch.runs:
-                if run.last >= first and run.first <= last:
-                    yield run
+            yield from batch.within(first, last)
+
+    def cut(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Run]]:
+        """Yield the runs within ranges, after the runs across the ranges' ends were split.
+
+        It goes through the ranges and runs once, however many there are. Changing the state of the
+        runs is up to the caller.
+
+        Args:
+            ranges: first and last offset of each, inclusive; in order, without overlaps.
+
+        Yields:
+            The index of a range, and a run within it.
+        """
+        if not ranges:
+            return
+        position, count = 0, len(ranges)
+        for batch in self.within(ranges[0][0], ranges[-1][1]):
+            while position < count and ranges[position][1] < batch.first:
+                position += 1
+            stop = bisect_right(ranges, batch.last, position, key=_RANGE_FIRST)
+            some = ranges[position:stop]
+            if not some:
+                continue
+            batch.cut_at(offset for first, last in some for offset in (first, last + 1))
+            for run in batch.within(some[0][0], some[-1][1]):
+                while ranges[position][1] < run.first:
+                    position += 1
+                if ranges[position][0] <= run.first:
+                    yield position, run

@@ -16,6 +16,15 @@ def test_k19_they_are_taken_out_of_what_was_acquired() -> None:
     assert driver.partition.start_offset == 20
 
 
+def test_k19_an_aborted_batch_may_lie_in_two_that_were_acquired() -> None:
+    driver = Driver(10, 10)
+    acquired = [Acquired(*each) for each in driver.fetch(batch=10)]
+    aborted = [Range(2, 3), Range(6, 12), Range(19, 25)]
+    left, update = archive_aborted(driver.partition, acquired, aborted)
+    assert left == [(0, 1, 1), (4, 5, 1), (13, 18, 1)]
+    assert update == (0, 10, [(2, 3, 4, 1), (6, 12, 4, 1), (19, 19, 4, 1)])
+
+
 def test_nothing_aborted_changes_nothing() -> None:
     driver = Driver(5)
     acquired = [Acquired(*each) for each in driver.fetch()]

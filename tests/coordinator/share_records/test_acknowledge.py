@@ -1,12 +1,13 @@
 """What a member says about records, and Kafka's words for what it may not say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
 from broker_lite.coordinator.share_records.acknowledge import Acknowledgement
 from broker_lite.errors import BrokerError, InvalidRecordState, InvalidRequest
-from tests.coordinator.share_records.share_driver import Driver
+from tests.coordinator.share_records.share_driver import Driver, calls_of
 
 
 @pytest.fixture
@@ -145,3 +146,41 @@ def test_neighbours_of_one_type_are_one_range(
     types: Sequence[int], parts: list[tuple[int, int, int]]
 ) -> None:
     assert list(Acknowledgement(5, 9, types).parts()) == parts
+
+
+def _split(count: int) -> Driver:
+    """Every other record is released, and acquired again."""
+    driver = Driver(count)
+    driver.fetch()
+    driver.say((0, count - 1, [1, 2] * (count // 2)))
+    driver.fetch()
+    return driver
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        pytest.param(Driver, lambda n: [(0, n - 1, [1, 2] * (n // 2))], id="types"),
+        pytest.param(Driver, lambda n: [(i, i, [1]) for i in range(0, n, 2)], id="batches"),
+        pytest.param(_split, lambda n: [(i, i, [1]) for i in range(1, n, 2)], id="split"),
+    ],
+)
+def test_the_cost_grows_with_the_number_of_types(
+    make: Callable[[int], Driver], said: Callable[[int], list[tuple[int, int, list[int]]]]
+) -> None:
+    costs = []
+    for count in (200, 800):
+        driver = make(count)
+        driver.fetch()
+        costs.append(calls_of(partial(driver.say, *said(count))))
+    assert costs[1] < 5 * costs[0]
+
+
+def test_types_of_a_range_across_batches() -> None:
+    driver = Driver(3, 3, 3)
+    driver.fetch(batch=1)
+    driver.say((1, 7, [1, 1, 1, 2, 3, 3, 1]))
+    assert driver.updates[-1] == (0, 6, [(1, 3, 2, 1), (4, 4, 0, 1), (5, 6, 4, 1), (7, 7, 2, 1)])
+    assert driver.fetch() == [(4, 4, 2)]
+    driver.say((0, 0, [1]), (4, 4, [1]), (8, 8, [1]))
+    assert driver.partition.start_offset == 9

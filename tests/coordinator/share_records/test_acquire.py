@@ -3,10 +3,12 @@
 Also tests: broker_lite.coordinator.share_records.settings.
 """
 
+from functools import partial
+
 import pytest
 
 from broker_lite.coordinator.share_records.acquire import Wish, acquire
-from tests.coordinator.share_records.share_driver import Driver
+from tests.coordinator.share_records.share_driver import Driver, calls_of
 
 BATCHES = (10, 5, *[3] * 10)
 
@@ -124,3 +126,24 @@ def test_nothing_fetched_is_nothing_acquired() -> None:
     driver = Driver(10)
     assert acquire(driver.partition, Wish("m", 5, 5, False), [], 1) == []
     assert acquire(driver.partition, Wish("m", 0, 5, False), driver.batches, 1) == []
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_cost_of_acquiring_again_grows_with_the_runs(strict: bool) -> None:
+    costs = []
+    for count in (200, 800):
+        driver = Driver(count)
+        driver.fetch()
+        driver.say((0, count - 1, [1, 2] * (count // 2)))
+        costs.append(calls_of(partial(driver.fetch, count=count, strict=strict)))
+        assert driver.partition.next_offset() == count
+    assert costs[1] < 5 * costs[0]
+
+
+def test_only_what_is_available_of_a_split_batch() -> None:
+    driver = Driver(10)
+    driver.fetch()
+    driver.say((0, 9, [2, 1, 2, 2, 2, 1, 2, 1, 2, 2]))
+    assert driver.fetch("n", 4, strict=True) == [(0, 0, 2), (2, 4, 2)]
+    assert driver.fetch("n", 2, strict=True) == [(6, 6, 2), (8, 8, 2)]
+    assert driver.fetch("n", 5, strict=True) == [(9, 9, 2)]
