@@ -253,7 +253,7 @@ class _Acquiring:
 
 
 def _end_of(runs: Sequence[Run], first: int, count: int) -> int:
-    """Return the last one of the first so many records of some runs; the runs' end if they are less.
+    """Return the last of the first `count` records of some runs; where they end if they are fewer.
 
     Args:
         runs: at least one, in order.

@@ -14,6 +14,7 @@ from anyio import to_thread
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.coordinator.share_records.aborted import AbortedTransaction, archive_aborted
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
+from broker_lite.coordinator.share_records.missing import archive_missing
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange
@@ -95,6 +96,7 @@ async def read_and_acquire(
         return
     headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
+    shares.settle(key, archive_missing(partition, ranges), log.leader_epoch)
     acquired = acquire(partition, wish, ranges, deadline_ms)
     update = None
     if acquired and read.aborted_transactions:

@@ -9,6 +9,7 @@ from broker_lite.coordinator.share_records.acknowledge import (
     check_acknowledgements,
 )
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
+from broker_lite.coordinator.share_records.missing import archive_missing
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, overlay
@@ -54,6 +55,7 @@ class Driver:
                 fetched.append(each)
                 if each.last >= last:
                     break
+        self.keep(archive_missing(partition, fetched))
         return [tuple(one) for one in acquire(partition, wish, fetched, self.now_ms + LOCK_MS)]  # type: ignore[misc]
 
     def say(
