@@ -167,11 +167,14 @@ def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> li
     parts = [each for each in asked.parts() if each[1] >= start]
     ranges = [(max(first, start), last) for first, last, _ in parts]
     settled: list[Run] = []
+    renewed: list[Run] = []
     for position, run in partition.in_flight.cut(ranges):
         kind = parts[position][2]
         if kind is AcknowledgeType.RENEW:
-            partition.lock(run, deadline_ms)
+            renewed.append(run)
         else:
             run.settle(_STATE_OF[kind], settings.delivery_count_max)
             settled.append(run)
+    if renewed:
+        partition.lock(renewed, deadline_ms)
     return settled

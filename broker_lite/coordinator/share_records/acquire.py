@@ -191,8 +191,7 @@ class _Acquiring:
         batch = InFlightBatch(Run(first, last, RecordState.AVAILABLE, 0))
         partition.in_flight.add(batch)
         partition.end_offset = max(partition.end_offset, last)
-        for run in batch.cut(first, acquired_to):
-            self._acquire(run)
+        self._acquire(batch.cut(first, acquired_to))
         if acquired_to < last:
             partition.deliver_again()
 
@@ -234,22 +233,30 @@ class _Acquiring:
         return max(size >> (failures - self._throttled_from + 1), 1)
 
     def _acquire_part(self, batch: InFlightBatch, first: int, last: int) -> None:
-        for run in batch.cut(first, last):
-            if run.state is RecordState.AVAILABLE:
-                before = self.acquired[-1] if self.acquired else None
-                self._acquire(run)
-                if (
-                    before is not None
-                    and batch.first <= before.last_offset == run.first - 1
-                    and before.delivery_count == run.delivery_count
-                ):
-                    self.acquired[-2:] = [before._replace(last_offset=run.last)]
+        self._acquire([run for run in batch.cut(first, last) if run.state is RecordState.AVAILABLE])
 
-    def _acquire(self, run: Run) -> None:
-        run.acquire(self._wish.member_id, self._deadline_ms)
-        self._partition.lock(run, self._deadline_ms)
-        self._left -= run.last - run.first + 1
-        self.acquired.append(Acquired(run.first, run.last, run.delivery_count))
+    def _acquire(self, runs: Sequence[Run]) -> None:
+        """Acquire runs of one batch; neighbours that were delivered equally often are told as one.
+
+        Args:
+            runs: at least one, in order.
+        """
+        member_id = self._wish.member_id
+        told: list[Acquired] = []
+        begin = runs[0].first
+        for position, run in enumerate(runs):
+            run.acquire(member_id, self._deadline_ms)
+            self._left -= run.last - run.first + 1
+            following = runs[position + 1] if position + 1 < len(runs) else None
+            if (
+                following is None
+                or following.first != run.last + 1
+                or following.delivery_count + 1 != run.delivery_count
+            ):
+                told.append(Acquired(begin, run.last, run.delivery_count))
+                begin = run.last + 1 if following is None else following.first
+        self.acquired += told
+        self._partition.lock(runs, self._deadline_ms)
 
 
 def _end_of(runs: Sequence[Run], first: int, count: int) -> int:

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Final
 
-from broker_lite.coordinator.share_records.state import FINAL, RecordState, StateBatch
+from broker_lite.coordinator.share_records.state import RecordState, StateBatch
 
 NO_MEMBER: Final = ""
+# Compared by identity: Python hashes members of an enum by their names, which is slow.
+_ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
+_ARCHIVED: Final = RecordState.ARCHIVED
 _FIRST: Final = attrgetter("first")
 _LAST: Final = attrgetter("last")
 _RANGE_FIRST: Final = itemgetter(0)
@@ -50,7 +53,8 @@ class Run:
     @property
     def is_final(self) -> bool:
         """Whether the records are never delivered again."""
-        return self.state in FINAL
+        state = self.state
+        return state is _ACKNOWLEDGED or state is _ARCHIVED
 
     def to_state(self) -> StateBatch:
         """Return what is kept of the run."""
@@ -130,23 +134,30 @@ class InFlightBatch:
         stop = bisect_right(self.runs, inner[-1], start, key=_FIRST)
         self.runs[start:stop] = _pieces(self.runs[start:stop], inner)
 
-    def join_runs(self) -> None:
-        """Make one run of neighbours that are alike."""
-        if len(self.runs) == 1:
+    def join_runs(self, first: int, last: int) -> None:
+        """Make one run of neighbours that are alike, where one of them has an offset of a range."""
+        runs = self.runs
+        if len(runs) == 1:
             return
-        runs = self.runs[:1]
-        for run in self.runs[1:]:
-            before = runs[-1]
-            if (before.state, before.delivery_count, before.member_id, before.deadline_ms) == (
-                run.state,
-                run.delivery_count,
-                run.member_id,
-                run.deadline_ms,
-            ):
-                before.last = run.last
-            else:
-                runs.append(run)
-        self.runs = runs
+        start = max(bisect_left(runs, first, key=_LAST) - 1, 0)
+        stop = bisect_right(runs, last, start, key=_FIRST) + 1
+        runs[start:stop] = _joined(runs[start:stop])
+
+
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    result = [*runs[:1]]
+    for run in runs[1:]:
+        before = result[-1]
+        if (
+            before.state is run.state
+            and before.delivery_count == run.delivery_count
+            and before.member_id == run.member_id
+            and before.deadline_ms == run.deadline_ms
+        ):
+            before.last = run.last
+        else:
+            result.append(run)
+    return result
 
 
 def _pieces(runs: Iterable[Run], offsets: Sequence[int]) -> list[Run]:

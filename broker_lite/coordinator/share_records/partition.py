@@ -93,12 +93,12 @@ class SharePartition:
     @property
     def complete_count(self) -> int:
         """How many records from the start offset on are done."""
-        return sum(
-            run.last - run.first + 1
-            for batch in self.in_flight.batches
-            for run in batch.runs
-            if run.is_final and run.first >= self.start_offset
-        )
+        count, start = 0, self.start_offset
+        for batch in self.in_flight.batches:
+            for run in batch.runs:
+                if run.is_final and run.first >= start:
+                    count += run.last - run.first + 1
+        return count
 
     def next_offset(self) -> int:
         """Return the first record that can be delivered, which need not exist yet.
@@ -124,10 +124,16 @@ class SharePartition:
 
     # -- locks
 
-    def lock(self, run: Run, deadline_ms: int) -> None:
-        """Note that the lock of a run ends then."""
-        run.deadline_ms = deadline_ms
-        heapq.heappush(self._locks, Lock(deadline_ms, run.first, run.last))
+    def lock(self, runs: Sequence[Run], deadline_ms: int) -> None:
+        """Note that the locks of some runs end then.
+
+        Args:
+            runs: at least one, in order; others may lie between them.
+            deadline_ms: when.
+        """
+        for run in runs:
+            run.deadline_ms = deadline_ms
+        heapq.heappush(self._locks, Lock(deadline_ms, runs[0].first, runs[-1].last))
         if len(self._locks) > 2 * self.in_flight_count + _STALE_LOCKS_MIN:
             self._locks = [
                 Lock(each.deadline_ms, each.first, each.last)
@@ -188,8 +194,9 @@ class SharePartition:
         self._may_deliver_again = self._may_deliver_again or may_deliver
         batches = joined((run.to_state() for run in runs), self.start_offset)
         update = StateUpdate(self.start_offset, self.complete_count, batches)
-        for batch in self.in_flight.within(batches[0].first_offset, batches[-1].last_offset):
-            batch.join_runs()
+        first, last = batches[0].first_offset, batches[-1].last_offset
+        for batch in self.in_flight.within(first, last):
+            batch.join_runs(first, last)
         self.move_start()
         return update
 

@@ -1,6 +1,6 @@
 """The state of a share partition that is kept: its start, and what became of records after it."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from operator import attrgetter
@@ -19,10 +19,6 @@ class RecordState(IntEnum):
     ARCHIVED = 4
 
 
-FINAL: Final = frozenset((RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
-"""The states of records that are never delivered again."""
-
-
 class StateBatch(NamedTuple):
     """Records with the same state; both offsets are inclusive."""
 
@@ -32,6 +28,7 @@ class StateBatch(NamedTuple):
     delivery_count: int
 
 
+_FIRST: Final = attrgetter("first_offset")
 _LAST: Final = attrgetter("last_offset")
 
 
@@ -50,43 +47,60 @@ class StateUpdate(NamedTuple):
 
 
 def overlay(
-    known: Iterable[StateBatch], changed: Iterable[StateBatch], start_offset: int
+    known: Sequence[StateBatch], changed: Sequence[StateBatch], start_offset: int
 ) -> list[StateBatch]:
     """Return a state with a change: it counts where both tell of the same record.
 
     Args:
-        known: ordered by offset, without overlaps.
-        changed: the same.
+        known: ordered by offset, without overlaps, neighbours of the same state as one.
+        changed: ordered by offset, without overlaps.
         start_offset: what lies before it is left out.
 
     See: K-21 (PersisterStateBatchCombiner).
     """
-    newer = list(changed)
-    pieces: list[StateBatch] = [*newer]
-    for batch in known:
+    if not changed:
+        return joined(known, start_offset)
+    # What does not even touch the change stays as it is, however much that is.
+    begin = bisect_left(known, changed[0].first_offset - 1, key=_LAST)
+    end = bisect_right(known, changed[-1].last_offset + 1, begin, key=_FIRST)
+    pieces = [*changed]
+    at, count = 0, len(changed)
+    for batch in known[begin:end]:
         first = batch.first_offset
-        at = bisect_left(newer, first, key=_LAST)
-        while at < len(newer) and newer[at].first_offset <= batch.last_offset:
-            if first < newer[at].first_offset:
-                before = newer[at].first_offset - 1
-                pieces.append(batch._replace(first_offset=first, last_offset=before))
-            first = newer[at].last_offset + 1
+        while at < count and changed[at].last_offset < first:
             at += 1
+        newer = at
+        while newer < count and changed[newer].first_offset <= batch.last_offset:
+            if first < changed[newer].first_offset:
+                before = changed[newer].first_offset - 1
+                pieces.append(batch._replace(first_offset=first, last_offset=before))
+            first = changed[newer].last_offset + 1
+            newer += 1
         if first <= batch.last_offset:
             pieces.append(batch._replace(first_offset=first))
-    return joined(pieces, start_offset)
+    some = joined(pieces, start_offset)
+    ahead = bisect_left(known, start_offset, 0, begin, key=_LAST)
+    head, tail = known[ahead:begin], known[end:]
+    if head and head[0].first_offset < start_offset:
+        head = [head[0]._replace(first_offset=start_offset), *head[1:]]
+    if tail and tail[0].first_offset < start_offset:
+        tail = joined(tail, start_offset)
+    return [*head, *some, *tail]
 
 
 def joined(pieces: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
     """Return batches without overlaps in order, neighbours of the same state as one."""
     result: list[StateBatch] = []
+    end, state, count = start_offset - 1, -1, -1
     for piece in sorted(pieces):
-        if piece.last_offset < start_offset:
+        first, last, piece_state, piece_count = piece
+        if last < start_offset:
             continue
-        first = max(piece.first_offset, start_offset)
-        before = result[-1] if result else None
-        if before is not None and before.last_offset + 1 == first and before[2:] == piece[2:]:
-            result[-1] = before._replace(last_offset=piece.last_offset)
+        if result and first == end + 1 and piece_state == state and piece_count == count:
+            result[-1] = StateBatch(result[-1].first_offset, last, state, count)
+        elif first < start_offset:
+            result.append(StateBatch(start_offset, last, piece_state, piece_count))
         else:
-            result.append(piece._replace(first_offset=first))
+            result.append(piece)
+        end, state, count = last, piece_state, piece_count
     return result

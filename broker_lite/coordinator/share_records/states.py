@@ -13,7 +13,7 @@ from struct import error as StructError
 from typing import Final, NamedTuple, TypeVar
 
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
-from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, overlay
+from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, joined, overlay
 from broker_lite.wire import DecodeError, messages
 
 _INT16: Final = Struct(">h")
@@ -224,7 +224,7 @@ def _read_snapshot(value: bytes) -> KeptState:
     state.snapshot_epoch = said.snapshot_epoch
     state.leader_epoch = said.leader_epoch
     state.complete_count = said.delivery_complete_count
-    state.batches = [_batch(each) for each in said.state_batches]
+    state.batches = joined((_batch(each) for each in said.state_batches), said.start_offset)
     return state
 
 

@@ -91,6 +91,21 @@ def test_stale_locks_take_no_memory() -> None:
     assert len(driver.partition._locks) < 200
 
 
+def test_runs_that_are_acquired_together_have_one_lock() -> None:
+    driver = Driver(100)
+    driver.fetch()
+    driver.say((0, 99, [1, 2] * 50))
+    driver.wait(10)
+    driver.fetch()
+    assert len(driver.partition._locks) == 2
+    driver.say((1, 1, [4]), (5, 5, [4]), renew=True)
+    driver.say((3, 3, [1]))
+    driver.wait(LOCK_MS - 10)
+    assert driver.partition.next_offset() == 100
+    driver.wait(10)
+    assert driver.partition.next_offset() == 1
+
+
 class Records:
     """What each record went through, by the answers only."""
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_lite.coordinator.share_records.state import StateBatch, joined, overlay
+from tests.coordinator.share_records.share_driver import calls_of
 
 
 def test_k21_a_change_counts_where_both_tell_of_a_record() -> None:
@@ -52,9 +53,17 @@ def by_record(some: list[StateBatch], start: int) -> dict[int, tuple[int, int]]:
 def test_k21_it_is_what_record_by_record_is(
     known: list[tuple[int, int, int, int]], changed: list[tuple[int, int, int, int]], start: int
 ) -> None:
-    result = overlay(batches(known), batches(changed), start)
+    result = overlay(joined(batches(known), 0), batches(changed), start)
     wanted = {**by_record(batches(known), start), **by_record(batches(changed), start)}
     assert by_record(result, start) == wanted
     for one, other in pairwise(result):
         assert one.last_offset < other.first_offset
         assert (one.last_offset + 1, one[2:]) != (other.first_offset, other[2:])
+
+
+def test_a_small_change_of_a_large_state_costs_little() -> None:
+    known = [StateBatch(offset, offset, offset % 2 * 2, 1) for offset in range(10_000)]
+    changed = [StateBatch(5001, 5001, 0, 2)]
+    cost = calls_of(lambda: overlay(known, changed, 10))
+    assert cost < 100
+    assert overlay(known, changed, 10) == [*known[10:5001], *changed, *known[5002:]]

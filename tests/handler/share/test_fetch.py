@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
@@ -195,6 +196,25 @@ def test_k17_the_log_start_moves(broker: HandlerBroker) -> None:
     sharer.fetch(count=10)
     broker.cluster.log("t", 0).delete_records_before(15)
     assert acquired(sharer.fetch()) == [(15, 19, 1)]
+
+
+def test_k25_records_that_compaction_has_removed_hold_up_nothing(broker: HandlerBroker) -> None:
+    sharer = Sharer(broker)
+    log = broker.cluster.log("t", 0)
+    for _ in range(3):
+        sharer.append(5)
+        log.roll(broker.clock.now_ms())
+    sharer.beat()
+    assert [acquired(sharer.fetch())[0][:2] for _ in range(3)] == [(0, 4), (5, 9), (10, 14)]
+    assert sharer.say({0: [(0, 4, [1]), (5, 9, [2]), (10, 14, [1])]}) == {0: (0, None)}
+    log.segments.take([each for each in log.segments.all if each.base_offset != 5])
+    sharer.append(2)
+    assert acquired(sharer.fetch()) == []
+    key = ShareKey("g", sharer.topic_id, 0)
+    assert broker.context.groups.shares.start_and_complete(key) == (5, 10, 0)
+    assert acquired(sharer.fetch()) == [(15, 16, 1)]
+    assert sharer.say({0: [(15, 16, [1])]}) == {0: (0, None)}
+    assert broker.context.groups.shares.start_and_complete(key) == (15, 2, 0)
 
 
 def test_k19_committed_records_only(broker: HandlerBroker) -> None:
