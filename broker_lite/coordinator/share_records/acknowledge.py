@@ -105,7 +105,28 @@ def acknowledge(
         InvalidRequest: the records were never delivered; nothing has changed.
         InvalidRecordState: the member has not acquired them; nothing has changed.
 
-    Rule: K-14, K-31 (SharePartition.acknowledge).
+    Rule: K-14 (SharePartition.acknowledge).
+    """
+    accepted = check_acquired(partition, member_id, batches)
+    settled: list[Run] = []
+    for each in accepted:
+        settled += _apply(partition, each, now_ms)
+    return partition.changed(settled)
+
+
+def check_acquired(
+    partition: SharePartition, member_id: str, batches: Sequence[Acknowledgement]
+) -> Sequence[Acknowledgement]:
+    """Check that a member has acquired the records that it says something about.
+
+    Returns:
+        What is not about records before the start offset.
+
+    Raises:
+        InvalidRequest: the records were never delivered.
+        InvalidRecordState: the member has not acquired them.
+
+    Rule: K-31 (SharePartition.acknowledge).
     """
     accepted = [each for each in batches if each.last_offset >= partition.start_offset]
     renews = any(AcknowledgeType.RENEW in each.types for each in accepted)
@@ -117,10 +138,7 @@ def acknowledge(
         if each.first_offset <= before:
             raise InvalidRecordState(_NOT_ACQUIRED)
         before = each.last_offset
-    settled: list[Run] = []
-    for each in accepted:
-        settled += _apply(partition, each, now_ms)
-    return partition.changed(settled)
+    return accepted
 
 
 def _check(partition: SharePartition, member_id: str, asked: Acknowledgement) -> None:

@@ -8,11 +8,15 @@ Not done: nothing that a client asks for.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.coordinator.share_records.acknowledge import (
     Acknowledgement,
     acknowledge,
     check_acknowledgements,
+    check_acquired,
 )
+from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.parts import in_parts
 from broker_lite.coordinator.share_records.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -23,8 +27,10 @@ from broker_lite.errors import BrokerError, InvalidShareSessionEpoch, UnknownTop
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.large import in_turns
 from broker_lite.handler.share.partition import (
     Answer,
+    Found,
     current_leader,
     endpoints,
     find,
@@ -59,7 +65,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             session = sessions.find(group_id, member_id)
         else:
             session = sessions.go_on(group_id, member_id, body.share_session_epoch)
-        answers = acknowledge_all(
+        answers = await acknowledge_all(
             context, group_id, member_id, said_by(body), may_renew=body.is_renew_ack
         )
         if body.share_session_epoch == FINAL_EPOCH:
@@ -110,7 +116,7 @@ def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest
     return said
 
 
-def acknowledge_all(
+async def acknowledge_all(
     context: HandlerContext, group_id: str, member_id: str, said: Said, *, may_renew: bool
 ) -> dict[SharedPartition, Answer]:
     """Take what a member says about records; return the answer for each partition."""
@@ -125,14 +131,40 @@ def acknowledge_all(
             continue
         try:
             check_acknowledgements(batches, may_renew=may_renew)
-            shares = context.groups.shares
-            now_ms = shares.run_due()
-            in_flight = shares.partition(found.key)
-            if in_flight is None:
-                raise UnknownTopicOrPartition(_NEVER_READ)
-            in_flight.advance_to(found.log.log_start_offset)
-            update = acknowledge(in_flight, member_id, batches, now_ms)
-            shares.settle(found.key, update, found.log.leader_epoch)
+            await _acknowledge(context.groups.shares, found, member_id, batches)
         except BrokerError as error:
             answer.acknowledge_error = error
     return answers
+
+
+async def _acknowledge(
+    shares: Shares, found: Found, member_id: str, batches: Sequence[Acknowledgement]
+) -> None:
+    """Take what a member says about records of one partition, in turns if it is very much.
+
+    Raises:
+        BrokerError: it does not count; or only a first part of it does.
+    """
+    shares.run_due()
+    parts = []
+    async for part in in_turns(in_parts(_opened(shares, found), batches), at_least=1):
+        if part is not batches:  # nothing counts unless all parts are right
+            check_acquired(_opened(shares, found), member_id, part)
+        parts.append(part)
+    async for part in in_turns(parts, at_least=1):
+        now_ms = shares.run_due()
+        update = acknowledge(_opened(shares, found), member_id, part, now_ms)
+        shares.settle(found.key, update, found.log.leader_epoch)
+
+
+def _opened(shares: Shares, found: Found) -> SharePartition:
+    """Return a share partition that a member of the group has read from.
+
+    Raises:
+        UnknownTopicOrPartition: nobody has.
+    """
+    partition = shares.partition(found.key)
+    if partition is None:
+        raise UnknownTopicOrPartition(_NEVER_READ)
+    partition.advance_to(found.log.log_start_offset)
+    return partition

@@ -75,7 +75,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     try:
         check_reader(context, group_id)
         session = _session(context, body, group_id)
-        answers = acknowledge_all(
+        answers = await acknowledge_all(
             context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
         )
         if body.share_session_epoch == FINAL_EPOCH:

@@ -1,9 +1,12 @@
 """ShareAcknowledge, and what is kept of it over restarts."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from broker_lite.coordinator.share_records.parts import RUNS_MAX
+from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.handler.share.start import duration_ms
 from tests.handler.share.share_requests import Sharer, acquired
 from tests.support.handler_broker import HandlerBroker, handler_broker
@@ -117,3 +120,51 @@ def test_where_a_group_begins(broker: HandlerBroker, reset: str, first: int) -> 
 )
 def test_durations_are_javas(text: str, ms: int) -> None:
     assert duration_ms(text) == ms
+
+
+def test_many_types_are_taken_in_turns(broker: HandlerBroker) -> None:
+    count = 3 * RUNS_MAX
+    sharer = Sharer(broker)
+    sharer.append(count)
+    sharer.beat()
+    assert acquired(sharer.fetch(max_bytes=10_000_000)) == [(0, count - 1, 1)]
+    updates = []
+    shares = broker.context.groups.shares
+    settle = shares.settle
+
+    def settle_and_tell(*args: Any) -> None:
+        updates.append(args[1])
+        settle(*args)
+
+    shares.settle = settle_and_tell  # type: ignore[method-assign]
+    assert sharer.say({0: [(0, count - 1, [1, 2] * (count // 2))]}) == {0: (0, None)}
+    assert [len(each.batches) for each in updates] == [RUNS_MAX] * 3
+    key = ShareKey("g", sharer.topic_id, 0)
+    assert shares.start_and_complete(key) == (1, count // 2 - 1, 0)
+
+
+def test_k31_a_refused_record_far_behind_refuses_all(sharer: Sharer) -> None:
+    sharer.append(2 * RUNS_MAX)
+    sharer.fetch(max_bytes=10_000_000)
+    assert sharer.say({0: [(10, 2 * RUNS_MAX + 10, [1, 2] * RUNS_MAX + [1])]})[0][0] == 42
+    assert sharer.say({0: [(10, 2 * RUNS_MAX + 9, [1, 2] * RUNS_MAX)]}) == {0: (0, None)}
+
+
+def test_a_session_that_ends_between_two_turns_loses_the_rest(broker: HandlerBroker) -> None:
+    count = 3 * RUNS_MAX
+    sharer = Sharer(broker)
+    sharer.append(count)
+    sharer.beat()
+    sharer.fetch(max_bytes=10_000_000)
+    shares = broker.context.groups.shares
+    settle = shares.settle
+
+    def settle_and_release(*args: Any) -> None:
+        shares.settle = settle
+        settle(*args)
+        shares.release("g", "m", [args[0]])
+
+    shares.settle = settle_and_release  # type: ignore[method-assign]
+    code, text = sharer.say({0: [(0, count - 1, [1, 3] * (count // 2))]})[0]
+    assert (code, text) == (121, "The offset cannot be acknowledged. The offset is not acquired.")
+    assert acquired(sharer.fetch(max_bytes=10_000_000)) == [(RUNS_MAX, count - 1, 2)]
