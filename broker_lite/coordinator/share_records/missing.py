@@ -3,8 +3,9 @@
 If they are available when the record batches from the next offset on are fetched, they are
 archived. Otherwise the next offset would stay at them for good, and each fetch would find the same.
 
-A difference to Kafka: that such records are archived is written at once, and the start offset moves
-behind them. Kafka does both with the next acknowledgement.
+A difference to Kafka: if records in flight were removed by compaction, it is written at once that
+they are archived, and the start offset moves behind them. Kafka does both with the next
+acknowledgement.
 
 Rule: K-25 (SharePartition.maybeArchiveStaleBatches).
 """

@@ -5,9 +5,10 @@ different states is carried out in parts, and other requests have their turn in 
 member loses a record of a later part meanwhile, because its lock or its session ends, the request
 gets an error, but what it has said about the earlier parts counts. In Kafka all counts, or nothing.
 
-Only what is said is taken in parts. To acquire very many runs again, or to release them when their
-locks or a session end, takes some 3 microseconds a run at once. So many are in flight only if a
-record batch is far larger than the limit of records in flight, and a member has split it.
+Only what is said is taken in parts. To acquire very many runs again, to release them when their
+locks or a session end, or to write a snapshot of them takes some 3 microseconds a run, at once. So
+many are in flight only if a record batch is far larger than the limit of records in flight, and a
+member has split it.
 """
 
 from collections.abc import Iterator, Sequence
