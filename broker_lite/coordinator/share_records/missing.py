@@ -18,19 +18,23 @@ from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import RecordState, StateUpdate
 
 
-def archive_missing(partition: SharePartition, fetched: Sequence[Range]) -> StateUpdate | None:
-    """Archive what is available, but not in the log, from the next offset on.
+def archive_missing(
+    partition: SharePartition, fetched: Sequence[Range], first_offset: int
+) -> StateUpdate | None:
+    """Archive what is available, but not in the log, from an offset on.
 
     It ends at the first record that is available and in the log.
 
     Args:
         partition: the share partition.
-        fetched: the record batches from the partition's next offset on, in order.
+        fetched: the record batches from an offset on, in order.
+        first_offset: that offset. It was the next offset when they were fetched; records before it
+            may have become available since, and are not missing.
 
     Returns:
         What has to be written; None if nothing is missing.
     """
-    missing = _missing(partition, fetched)
+    missing = _missing(partition, fetched, first_offset)
     if not missing:
         return None
     in_flight = partition.in_flight
@@ -44,10 +48,10 @@ def archive_missing(partition: SharePartition, fetched: Sequence[Range]) -> Stat
     return partition.changed(archived)
 
 
-def _missing(partition: SharePartition, fetched: Sequence[Range]) -> list[Range]:
+def _missing(partition: SharePartition, fetched: Sequence[Range], first_offset: int) -> list[Range]:
     """Return the ranges of available records before the first one that was fetched."""
     missing: list[Range] = []
-    first = partition.next_offset()
+    first = max(first_offset, partition.next_offset())
     if not fetched or first >= fetched[0].first or first > partition.end_offset:
         return missing
     position = 0

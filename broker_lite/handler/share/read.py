@@ -87,6 +87,7 @@ async def read_and_acquire(
     shares.run_due()
     if not _may_acquire(shares, key, partition):
         return
+    first_offset = partition.next_offset()
     read = _read(partition, log, room)
     if read.slice is None:
         return
@@ -96,7 +97,7 @@ async def read_and_acquire(
         return
     headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
-    shares.settle(key, archive_missing(partition, ranges), log.leader_epoch)
+    shares.settle(key, archive_missing(partition, ranges, first_offset), log.leader_epoch)
     acquired = acquire(partition, wish, ranges, deadline_ms)
     update = None
     if acquired and read.aborted_transactions:

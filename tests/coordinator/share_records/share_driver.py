@@ -55,7 +55,7 @@ class Driver:
                 fetched.append(each)
                 if each.last >= last:
                     break
-        self.keep(archive_missing(partition, fetched))
+        self.keep(archive_missing(partition, fetched, first))
         return [tuple(one) for one in acquire(partition, wish, fetched, self.now_ms + LOCK_MS)]  # type: ignore[misc]
 
     def say(

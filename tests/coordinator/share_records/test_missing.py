@@ -70,7 +70,7 @@ def test_k25_a_gap_at_the_start_that_nobody_has_read() -> None:
 
 def test_k25_a_part_of_a_gap_that_nobody_has_read() -> None:
     partition = SharePartition(0, [StateBatch(10, 14, 2, 1)], ShareSettings())
-    update = archive_missing(partition, [Range(4, 6), Range(10, 14)])
+    update = archive_missing(partition, [Range(4, 6), Range(10, 14)], 0)
     assert update == (0, 9, [(0, 3, 4, 0)])
     assert (partition.start_offset, partition.next_offset()) == (4, 4)
     assert [(each.first, each.is_unread) for each in partition.in_flight.batches] == [
@@ -79,12 +79,23 @@ def test_k25_a_part_of_a_gap_that_nobody_has_read() -> None:
     ]
 
 
+def test_records_that_are_released_during_a_fetch_are_not_missing() -> None:
+    driver = Driver(5, 5, 5)
+    driver.fetch(batch=1)
+    driver.say((5, 9, [2]))
+    partition = driver.partition
+    assert partition.next_offset() == 5
+    driver.say((0, 4, [2]))
+    assert archive_missing(partition, [Range(10, 14)], 5) == (0, 5, [(5, 9, 4, 1)])
+    assert partition.next_offset() == 0
+
+
 def test_nothing_is_missing() -> None:
     driver = Driver(5)
-    assert archive_missing(driver.partition, []) is None
-    assert archive_missing(driver.partition, [Range(3, 4)]) is None
+    assert archive_missing(driver.partition, [], 0) is None
+    assert archive_missing(driver.partition, [Range(3, 4)], 0) is None
     driver.fetch()
     driver.say((2, 4, [2]))
-    assert archive_missing(driver.partition, driver.batches) is None
+    assert archive_missing(driver.partition, driver.batches, 0) is None
     driver.fetch()
-    assert archive_missing(driver.partition, [Range(9, 9)]) is None
+    assert archive_missing(driver.partition, [Range(9, 9)], 0) is None
