@@ -102,6 +102,10 @@ _FORMS: Final[Mapping[int, Form]] = {
     69: _WITHOUT_MESSAGE,  # ConsumerGroupDescribe
     76: _WITHOUT_MESSAGE,  # ShareGroupHeartbeat
     77: _WITHOUT_MESSAGE,  # ShareGroupDescribe
+    78: _WITHOUT_MESSAGE,  # ShareFetch
+    79: _WITHOUT_MESSAGE,  # ShareAcknowledge
+    91: _OF_THE_CODE,  # AlterShareGroupOffsets
+    92: _OF_THE_CODE,  # DeleteShareGroupOffsets
 }
 
 
