@@ -126,8 +126,8 @@ def test_p_18_a_change_is_for_those_who_wait(broker: Broker, topic: str) -> None
 
 
 def test_p_18_acks_0(broker: Broker, topic: str) -> None:
-    # The client has gone by the time at which its records have arrived. So it pushes no metrics: the
-    # answer to its last push would find nobody, and the reset that follows takes the records along.
+    # The client has gone by the time at which its records have arrived. So it pushes no metrics:
+    # the answer to its last push would find nobody, and the reset takes the records along.
     create(broker, topic, in_byte_rate=MEGABYTE)
     begin = time.monotonic()
     produce(broker, topic, 3 * COUNT, acks=0, **{"enable.metrics.push": False})
