@@ -130,15 +130,10 @@ class GroupAdmin:
             if isinstance(group, ConsumerGroup) and group_id not in foreign:
                 response.groups.append(describe_consumer(group))
                 continue
-            described = message.DescribedGroup(group_id=group_id)
-            if not group_id:
-                described.error_code = ErrorCode.INVALID_GROUP_ID
-            elif group_id in foreign:
-                described.error_code = ErrorCode.NOT_COORDINATOR
-            else:
-                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                described.error_message = _missing(group_id, group is not None, _CONSUMER)
-            response.groups.append(described)
+            code, text = _not_described(group_id, foreign, group is not None, _CONSUMER)
+            response.groups.append(
+                message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
+            )
         return response
 
     def rebalance(self, group_id: str, now_ms: int) -> Effects | None:
@@ -182,15 +177,10 @@ class GroupAdmin:
             if isinstance(group, ShareGroup) and group_id not in foreign:
                 response.groups.append(describe_share(group))
                 continue
-            described = message.DescribedGroup(group_id=group_id)
-            if not group_id:
-                described.error_code = ErrorCode.INVALID_GROUP_ID
-            elif group_id in foreign:
-                described.error_code = ErrorCode.NOT_COORDINATOR
-            else:
-                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                described.error_message = _missing(group_id, group is not None, _SHARE)
-            response.groups.append(described)
+            code, text = _not_described(group_id, foreign, group is not None, _SHARE)
+            response.groups.append(
+                message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
+            )
         return response
 
     def delete_groups(
@@ -228,6 +218,24 @@ class GroupAdmin:
                 self._registry.discard(group, effects)
                 deleted += in_batches(group_id, effects)
         return response, deleted
+
+
+def _not_described(
+    group_id: str, foreign: Container[str], exists: bool, kind: str
+) -> tuple[ErrorCode, str | None]:
+    """Return error and message for a group that is of another kind, or not known here.
+
+    Args:
+        group_id: as the request names it.
+        foreign: the groups that another broker coordinates.
+        exists: whether there is a group with this id.
+        kind: the kind that the request is about.
+    """
+    if not group_id:
+        return ErrorCode.INVALID_GROUP_ID, None
+    if group_id in foreign:
+        return ErrorCode.NOT_COORDINATOR, None
+    return ErrorCode.GROUP_ID_NOT_FOUND, _missing(group_id, exists, kind)
 
 
 def _missing(group_id: str, is_other: bool, group_type: str) -> str | None:
