@@ -90,6 +90,11 @@ class Channel:
         self._turn = anyio.Lock()
         writer.transport.set_write_buffer_limits(high=_UNREAD_BYTES)
 
+    @property
+    def _is_lost(self) -> bool:
+        """Whether nothing can be sent: a write may have failed before run() sees the end."""
+        return self._is_closed or self._writer.transport.is_closing()
+
     @classmethod
     async def open(cls, sock: socket.socket, answer: Answer, take: Take) -> Self:
         """Take over a connected stream socket."""
@@ -151,7 +156,7 @@ class Channel:
             else:
                 await self._send_large(kind, number, answer)
                 return
-        if not self._is_closed:
+        if not self._is_lost:
             self._send(kind, number, answer)
 
     async def _send_large(self, kind: Kind, number: int, *parts: bytes) -> None:
@@ -161,7 +166,7 @@ class Channel:
         try:
             async with self._turn:
                 await self.drain()
-                if not self._is_closed:
+                if not self._is_lost:
                     self._write(kind, number, *parts)
         except ChannelClosed:
             pass  # who waits for it is told by close()
@@ -177,7 +182,7 @@ class Channel:
         """
         number = next(self._numbers)
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        if self._is_closed:
+        if self._is_lost:
             raise ChannelClosed
         self._waiting[number] = future
         try:
@@ -187,7 +192,7 @@ class Channel:
                 self._send(Kind.CALL, number, *parts)
             return await future
         except asyncio.CancelledError:
-            if not self._is_closed:
+            if not self._is_lost:
                 self._send(Kind.CANCEL, number)
             raise
         finally:
@@ -195,7 +200,7 @@ class Channel:
 
     def tell(self, kind: Kind, payload: bytes = b"") -> None:
         """Send something that has no answer; nothing happens if the other process has ended."""
-        if not self._is_closed:
+        if not self._is_lost:
             self._send(kind, _NO_NUMBER, payload)
 
     async def drain(self) -> None:
@@ -210,7 +215,7 @@ class Channel:
             raise ChannelClosed from error
 
     def _send(self, kind: Kind, number: int, *parts: bytes) -> None:
-        if self._is_closed:
+        if self._is_lost:
             raise ChannelClosed
         self._write(kind, number, *parts)
         if self._writer.transport.get_write_buffer_size() > UNSENT_BYTES_MAX:

@@ -128,6 +128,8 @@ class Children:
             asyncio.create_task(self._keep(child, cluster, clock, feed, serving))
             for child in self._children
         ]
+        for one in runs:
+            one.add_done_callback(_tell_of_bug)
         try:
             yield
         finally:
@@ -267,6 +269,12 @@ class Children:
                 infos = [each.info for each in child.addresses]
                 return next((info for info in infos if info.name == name), None)
         return self._nodes.listener(node_id, name)
+
+
+def _tell_of_bug(run: asyncio.Task[None]) -> None:
+    """Log why a process is not started again, which nothing but a bug can be the reason of."""
+    if not run.cancelled() and run.exception() is not None:
+        logger.error("process is not kept running any more", exc_info=run.exception())
 
 
 def _ahead_ms(clock: Clock) -> int:

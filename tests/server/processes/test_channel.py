@@ -169,6 +169,22 @@ def test_calls_fail_when_the_other_end_closes() -> None:
     run(test)
 
 
+def test_what_is_told_to_a_process_that_was_just_killed_is_lost_and_nothing_else() -> None:
+    async def test() -> None:
+        one, other = socket.socketpair()
+        here = End()
+        await here.open(one)
+        other.close()
+        for _ in range(3):  # the first write fails; run() has not seen the end yet
+            here.channel.tell(Kind.METADATA, b"a record")
+            await anyio.sleep(0.01)
+        with pytest.raises(ChannelClosed):
+            await here.channel.call(b"")
+        here.channel.close()
+
+    anyio.run(test, backend="asyncio", backend_options={"use_uvloop": True})
+
+
 def test_what_is_told_before_the_end_arrives() -> None:
     async def test() -> None:
         async with ends() as (here, there):
