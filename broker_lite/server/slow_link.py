@@ -52,10 +52,12 @@ class LinkWatches(NamedTuple):
     Attributes:
         on_way: bytes were on their way, in any direction.
         not_read: answers had arrived for which the client made no room.
+        client: the client's socket, of whose window the kernel knows.
     """
 
     on_way: Stopwatch
     not_read: Stopwatch
+    client: socket.socket
 
 
 class _Ending(Enum):
@@ -243,7 +245,7 @@ class _Link:
         self._inner = inner
         self._pace = pace
         self._ended = ended
-        self.watches = LinkWatches(Stopwatch(), Stopwatch())
+        self.watches = LinkWatches(Stopwatch(), Stopwatch(), client)
         self._in = _Way(loop, client, inner, self._in_ended, self._note, self._look_at_client)
         self._out = _Way(loop, inner, client, self._out_ended, self._note)
         self._in.bytes_per_s, self._out.bytes_per_s = pace.in_bytes_per_s, pace.out_bytes_per_s

@@ -1,17 +1,36 @@
 """What a connection has used since it was accepted, and what it has waited for."""
 
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.tcp_state import TcpCounts, tcp_counts
 
+if TYPE_CHECKING:
+    from broker_lite.server.slow_link import LinkWatches
+
 
 class LinkTimes(NamedTuple):
-    """See server.slow_link.LinkWatches."""
+    """What a slow link to the client has done; see server.slow_link.
+
+    Attributes:
+        on_way_s: bytes were on their way.
+        not_read_s: the client, or its kernel, had no room for answers that had arrived. Some
+            megabytes of them fit into the kernel of the link's end.
+    """
 
     on_way_s: float
     not_read_s: float
+
+
+def _link_times(link: "LinkWatches") -> LinkTimes:
+    """Look at a slow link.
+
+    Raises:
+        OSError: the client has gone.
+    """
+    window_closed_s = tcp_counts(link.client).window_closed_s
+    return LinkTimes(link.on_way.seconds(), max(link.not_read.seconds(), window_closed_s))
 
 
 class Usage(NamedTuple):
@@ -60,7 +79,7 @@ def usage_of(connection: ClientConnection) -> Usage:
         stream.not_reading.seconds(),
         context.nothing_to_give.seconds(),
         context.throttled.seconds(),
-        None if link is None else LinkTimes(link.on_way.seconds(), link.not_read.seconds()),
+        None if link is None else _link_times(link),
         tcp_counts(stream.sock),
         context.client_address[0] == context.local_address[0],
     )
