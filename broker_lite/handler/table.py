@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Mapping
 from importlib import import_module
 from typing import Final
 
+from anyio import to_thread
+
 from broker_lite.handler import api_versions
 from broker_lite.handler.context import Api, Handler, HandlerContext, Parts, Request
 from broker_lite.handler.fetch import api as fetch
@@ -27,7 +29,8 @@ _imported_later: Final[list[str]] = []
 def _later(module: str, name: str = "handle") -> Handler:
     """Return a handler whose module is imported when it is called for the first time.
 
-    A start would take a tenth longer if it imported all of them; load_handlers() does so later.
+    A start would take a tenth longer if it imported all of them; load_handlers() does so later. A
+    request that comes before that waits for a thread, so that other clients do not wait.
 
     Args:
         module: its path below this package.
@@ -37,9 +40,14 @@ def _later(module: str, name: str = "handle") -> Handler:
     _imported_later.append(path)
     loaded: list[Handler] = []
 
+    async def load_and_handle(context: HandlerContext, request: Request) -> Parts | None:
+        found = await to_thread.run_sync(import_module, path)
+        loaded[:] = [getattr(found, name)]
+        return await loaded[0](context, request)
+
     def handle(context: HandlerContext, request: Request) -> Awaitable[Parts | None]:
         if not loaded:
-            loaded.append(getattr(import_module(path), name))
+            return load_and_handle(context, request)
         return loaded[0](context, request)
 
     handle.__module__ = path

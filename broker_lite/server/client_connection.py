@@ -11,6 +11,7 @@ import socket
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from anyio import CancelScope, Event
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.server")
 
-# After so many requests, a client that sends without a pause lets other connections run.
+# A client that sends without a pause lets other connections run after so many requests, or so long.
 _REQUESTS_PER_TURN: Final = 32
+_TURN_S: Final = 0.005
 # Work that a thread does for a client that has gone is stopped after so long.
 _ABANDONED_WORK_S: Final = 1.0
 
@@ -225,12 +227,11 @@ class ClientConnection:
         See: P-07.
         """
         stream, framing, context = self._stream, self._stream.framing, self._context
-        turn_requests = 0
+        turn_requests, turn_ends_s = 0, 0.0
         while not self._stopping:
             rest: Rest | None = None
             request = framing.next_request()
             if request is None:
-                turn_requests = 0
                 if self._answers.held:
                     await self._answers.send_held()
                 received = await stream.receive_request()
@@ -238,9 +239,12 @@ class ClientConnection:
                     return
                 request, rest = received
                 received = None  # it would keep the request's buffer alive during the next wait
-            elif (turn_requests := turn_requests + 1) == _REQUESTS_PER_TURN:
-                turn_requests = 0
+                turn_requests, turn_ends_s = 0, monotonic() + _TURN_S
+            elif (turn_requests := turn_requests + 1) == _REQUESTS_PER_TURN or (
+                monotonic() >= turn_ends_s
+            ):
                 await checkpoint()
+                turn_requests, turn_ends_s = 0, monotonic() + _TURN_S
             if self.paused is not None:
                 await self.paused.wait()
             stream.handling = True

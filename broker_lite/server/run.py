@@ -271,7 +271,7 @@ async def _serve_clients(site: _Site, life: Life, ready: Callable[[str], None] |
         if ready is not None:
             ready(life.address)
         site.orders.tell_ready(life.address)
-        group.start_soon(_go_on, cluster, clock, coordinators)
+        group.start_soon(_go_on, cluster, clock)
         order = await _next_order(site, clock, cluster)
         if site.bench is not None:
             site.bench.release_disk()
@@ -301,18 +301,17 @@ async def _fill(site: _Site, cluster: Cluster, clock: Clock, before: LastOrder |
     return await seed.apply(cluster, clock, site.orders.are_waiting)
 
 
-async def _go_on(cluster: Cluster, clock: Clock, coordinators: Coordinators) -> None:
+async def _go_on(cluster: Cluster, clock: Clock) -> None:
     """Import what the start did not wait for, and compact logs from then on."""
     # a limiter of its own, so that it takes no thread that requests wait for
-    await to_thread.run_sync(_preload, coordinators, limiter=CapacityLimiter(1))
+    await to_thread.run_sync(_preload, limiter=CapacityLimiter(1))
     from broker_lite.server.upkeep.compaction import compact
 
     await compact(cluster.logs, lambda: cluster.settings, clock)
 
 
-def _preload(coordinators: Coordinators) -> None:
+def _preload() -> None:
     load_handlers()
-    coordinators.groups.preload()
     import_module("broker_lite.server.upkeep.compaction")
 
 

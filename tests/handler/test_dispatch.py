@@ -3,6 +3,8 @@
 Also tests: broker_lite.handler.context, broker_lite.handler.table.
 """
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -169,3 +171,35 @@ def test_what_counts_for_a_quota_is_left_to_dispatch() -> None:
 def test_what_is_decoded_in_slices_is_left_to_dispatch() -> None:
     many = {3: Api("Metadata", 1, 5, 4, answer_version, begin_many)}
     assert began(3, 5, apis=many) is None
+
+
+IMPORTS_OF_A_FIRST_REQUEST = """
+import sys, threading
+import anyio
+import broker_lite.server.run
+from broker_lite.handler.table import APIS
+
+class Watching:
+    def find_spec(self, name, path=None, target=None):
+        is_on_loop = threading.current_thread() is threading.main_thread()
+        if is_on_loop and name.startswith("broker_lite."):
+            seen.append(name)
+
+async def ask():
+    try:
+        await APIS[12].handle(None, None)
+    except AttributeError:  # it is in the handler now, which finds no request
+        pass
+
+seen = []
+sys.meta_path.insert(0, Watching())
+assert "broker_lite.coordinator.groups.coordinator" not in sys.modules
+anyio.run(ask)
+assert "broker_lite.coordinator.groups.coordinator" in sys.modules
+sys.exit(repr(seen) if seen else 0)
+"""
+
+
+def test_the_first_request_about_a_group_imports_nothing_on_the_event_loop() -> None:
+    command = [sys.executable, "-c", IMPORTS_OF_A_FIRST_REQUEST]
+    subprocess.run(command, check=True, timeout=60)

@@ -6,6 +6,7 @@ Also tests: broker_lite.server.closings.
 import logging
 import socket
 import struct
+import time
 
 import anyio
 import pytest
@@ -243,6 +244,26 @@ async def test_p_06_connections_are_independent(serve: Serve) -> None:
         served.parking.release.set()
         assert await parked.answer() == (1, b"late")
         assert await parked.answer() == (2, b"after")
+
+
+async def test_p_06_a_row_of_long_requests_lets_others_have_their_turn(serve: Serve) -> None:
+    handled: list[bytes] = []
+
+    async def work(context: HandlerContext, request: Request) -> Parts | None:
+        name = bytes(request.body[request.position :])
+        handled.append(name)
+        if name == b"long":
+            time.sleep(0.006)  # noqa: ASYNC251 - as a handler that computes
+        return [name]
+
+    async with serve(handlers={3: work}) as served:
+        busy, other = await served.connect(), await served.connect()
+        await busy.send(request_frame(3, b"long") * 20)
+        await other.send(request_frame(3, b"short"))
+        assert await other.answer() == (1, b"short")
+        for _ in range(20):
+            await busy.answer()
+    assert handled.index(b"short") < 10
 
 
 async def test_a_parked_request_ends_when_its_client_leaves(serve: Serve) -> None:

@@ -10,7 +10,6 @@ that partition in memory is dropped and loaded again, and clients get a retriabl
 """
 
 import asyncio
-import importlib
 import logging
 import uuid
 from collections.abc import Callable, Collection, Container, Iterable
@@ -97,14 +96,6 @@ class Groups:
         self.shares.start()
         self._expiry.start(self._clock.steady_ms() + self._expiry_interval_ms)
         self._cluster.watchers.add(self)
-
-    @staticmethod
-    def preload() -> None:
-        """Import the coordinator's modules; call it in a thread that the start does not wait for.
-
-        They are an eighth of all modules, and nothing needs them before there is a group.
-        """
-        importlib.import_module("broker_lite.coordinator.groups.coordinator")
 
     @property
     def coordinator(self) -> "GroupCoordinator":
