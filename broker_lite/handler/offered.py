@@ -5,24 +5,30 @@ from typing import Final
 
 from broker_lite.handler import emulate
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, Api
+from broker_lite.settings import DEFAULT_RELEASE
 
 SHARE_APIS: Final = frozenset((76, 77, 78, 79, 90, 91, 92))
 """The APIs of share groups."""
+_UNSTABLE: Final = frozenset((22,))
+"""The APIs whose highest version in the table is not stable in any release."""
 
 
-def offered(release: str, *, shares: bool = True) -> Mapping[int, Api]:
+def offered(release: str, *, shares: bool = True, has_unstable: bool = False) -> Mapping[int, Api]:
     """Return the part of the table that a broker of a release offers.
 
     Args:
         release: one of settings.RELEASES.
         shares: whether there are share groups.
+        has_unstable: whether the default release offers unstable versions, too.
 
     Returns:
         The APIs and versions that are both in the table and in the release.
 
     See: P-56.
     """
-    highest = emulate.max_versions(release)
+    highest = dict(emulate.max_versions(release))
+    if has_unstable and release == DEFAULT_RELEASE:
+        highest.update((key, APIS[key].max_version) for key in _UNSTABLE)
     lowest = dict(emulate.min_versions(release))
     if emulate.serves_old_messages(release):
         lowest.update(OLD_MIN_VERSIONS)

@@ -7,7 +7,7 @@ handler finds the offered part in `context.apis`; it never imports this module.
 Rule: P-44, P-60.
 """
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Final
 
@@ -23,7 +23,7 @@ __all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MIN_VERSIONS", "Api", "load_handlers"]
 NEVER_FLEXIBLE: Final = 32767
 """`flexible_from` of an API without flexible versions (P-44)."""
 
-_imported_later: Final[list[str]] = []
+_loads: Final[list[Callable[[], None]]] = []
 
 
 def _later(module: str, name: str = "handle") -> Handler:
@@ -37,12 +37,13 @@ def _later(module: str, name: str = "handle") -> Handler:
         name: of the function there.
     """
     path = f"broker_lite.handler.{module}"
-    _imported_later.append(path)
     loaded: list[Handler] = []
 
+    def load() -> None:
+        loaded[:] = [getattr(import_module(path), name)]
+
     async def load_and_handle(context: HandlerContext, request: Request) -> Parts | None:
-        found = await to_thread.run_sync(import_module, path)
-        loaded[:] = [getattr(found, name)]
+        await to_thread.run_sync(load)
         return await loaded[0](context, request)
 
     def handle(context: HandlerContext, request: Request) -> Awaitable[Parts | None]:
@@ -50,6 +51,7 @@ def _later(module: str, name: str = "handle") -> Handler:
             return load_and_handle(context, request)
         return loaded[0](context, request)
 
+    _loads.append(load)
     handle.__module__ = path
     return handle
 
@@ -75,7 +77,7 @@ APIS: Final[Mapping[int, Api]] = {
     19: Api("CreateTopics", 0, 7, 5, _later("topics.create_topics")),
     20: Api("DeleteTopics", 0, 6, 4, _later("topics.delete_topics")),
     21: Api("DeleteRecords", 0, 2, 2, _later("log_offsets.delete_records")),
-    22: Api("InitProducerId", 0, 5, 2, _later("transactions.producer_ids")),
+    22: Api("InitProducerId", 0, 6, 2, _later("transactions.producer_ids")),
     23: Api("OffsetForLeaderEpoch", 2, 4, 4, _later("log_offsets.offset_for_leader_epoch")),
     24: Api("AddPartitionsToTxn", 0, 5, 3, _later("transactions.partitions", "handle_partitions")),
     25: Api("AddOffsetsToTxn", 0, 4, 3, _later("transactions.partitions", "handle_offsets")),
@@ -149,5 +151,5 @@ OLD_MIN_VERSIONS: Final[Mapping[int, int]] = {0: 0, 1: 0, 8: 0, 9: 0}
 
 def load_handlers() -> None:
     """Import the modules of all handlers; may run in a thread."""
-    for path in _imported_later:
-        import_module(path)
+    for load in _loads:
+        load()

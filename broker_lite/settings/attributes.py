@@ -393,3 +393,4 @@ class SettingAttributes:
     transactional_id_expiration_ms: int
     unclean_leader_election_enable: bool
     unclean_leader_election_interval_ms: int
+    unstable_api_versions_enable: bool

@@ -88,6 +88,22 @@ def test_configs(command: CommandLine, either: str, topic: str) -> None:
     )
 
 
+def test_p134_levels_of_loggers(command: CommandLine, either: str) -> None:
+    entity = ("--bootstrap-server", either, "--entity-type", "broker-loggers", "--entity-name", "1")
+    before = re.search(r"root=(\w+)", command.ok("configs", *entity, "--describe"))
+    assert before is not None
+    changed = run_tool(
+        "kafka.admin.ConfigCommand", *entity, "--alter", "--add-config", "root=ERROR"
+    )
+    assert command.ok("configs", *entity, "--alter", "--add-config", "root=ERROR") == changed
+    described = run_tool("kafka.admin.ConfigCommand", *entity, "--describe")
+    assert "root=ERROR sensitive=false synonyms={}" in described
+    agree(lambda: command.ok("configs", *entity, "--describe"), described)
+    refused = command.fails("configs", *entity, "--alter", "--add-config", "root=loud")
+    assert "Cannot set the log level of root to loud as it is not a supported log level." in refused
+    command.ok("configs", *entity, "--alter", "--add-config", f"root={before.group(1)}")
+
+
 @pytest.mark.parametrize("time", ["latest", "-3"])
 def test_offsets(command: CommandLine, either: str, topic: str, time: str) -> None:
     at = ("--bootstrap-server", either)

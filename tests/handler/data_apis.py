@@ -12,7 +12,7 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Request
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
-from broker_lite.handler.table import APIS
+from broker_lite.handler.table import APIS, load_handlers
 from broker_lite.log.log import Log
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import load_settings
@@ -22,6 +22,7 @@ from tests.support.handler_broker import join
 PRODUCE, FETCH, LIST_OFFSETS, DELETE_RECORDS = 0, 1, 2, 21
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH, DESCRIBE_PRODUCERS = 22, 23, 61
 TOPIC = "t"
+load_handlers()  # a handler of here waits for no thread
 
 
 class Handlers:

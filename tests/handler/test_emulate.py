@@ -34,14 +34,15 @@ def test_p61_cells_of_the_table(release: str, key: int, version: int | None) -> 
     assert max_versions(release).get(key) == version
 
 
-def test_p61_no_maximum_ever_shrinks_and_none_is_above_ours_in_the_last_column() -> None:
+def test_p61_no_maximum_ever_shrinks_and_ours_are_those_of_the_last_column() -> None:
     before: dict[int, int] = {}
     for release in RELEASES:
         column = dict(max_versions(release))
         assert all(column[key] >= version for key, version in before.items())
         before = column
     for key, api in APIS.items():
-        assert api.max_version == before[key]
+        is_unstable = key == 22  # T-69: no release offers version 6
+        assert api.max_version == before[key] + is_unstable
 
 
 def test_p56_an_unknown_release_is_one_clear_error() -> None:

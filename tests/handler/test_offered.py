@@ -37,6 +37,16 @@ def test_p49_p56_by_default_it_is_what_4_3_offers() -> None:
     assert ours == {key: told[key] for key in ours}
 
 
+def test_t69_a_version_that_is_not_stable_has_to_be_asked_for() -> None:
+    assert offered(DEFAULT_RELEASE)[22].max_version == 5
+    unstable = offered(DEFAULT_RELEASE, has_unstable=True)
+    assert unstable[22].max_version == 6
+    assert {key: api for key, api in unstable.items() if key != 22} == {
+        key: api for key, api in offered(DEFAULT_RELEASE).items() if key != 22
+    }
+    assert offered("3.9", has_unstable=True) == offered("3.9")
+
+
 def test_p56_a_newer_release_offers_more_and_an_older_one_less() -> None:
     newer, older = offered("4.4"), offered("3.9")
     assert [newer[key].max_version for key in (18, 28, 42)] == [5, 6, 3]

@@ -37,5 +37,5 @@ def test_parse_and_default() -> None:
 
 def test_numbers_are_the_protocol_s() -> None:
     """P-121."""
-    assert [source.value for source in ConfigSource] == [1, 2, 3, 4, 5, 7, 8]
+    assert [source.value for source in ConfigSource] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert Scope.BROKER | Scope.TOPIC == Scope.BOTH

@@ -15,13 +15,14 @@ from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Req
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
-from broker_lite.handler.table import APIS
+from broker_lite.handler.table import APIS, load_handlers
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import Given, Settings
 from broker_lite.wire import messages
 from tests.support.coordinator_topics import GROUP_APIS, make_offsets_topic
 
 LISTENER = ListenerInfo("PLAINTEXT")
+load_handlers()  # a handler of here waits for no thread
 
 
 class HandlerBroker:

@@ -95,10 +95,7 @@ def plan_operations(
 
     Rule: P-126, P-127 (ConfigurationControlManager.incrementalAlterConfigResource).
     """
-    _check_once([operation.name for operation in operations])
-    _check_no_nulls(
-        [o.name for o in operations if o.value is None and o.code != OperationType.DELETE]
-    )
+    check_keys(operations)
     _check_rights(resource_type, denied)
     node_id = cluster.node_id if node_id is None else node_id
     _check_resource(resource_type, resource_name, node_id)
@@ -153,6 +150,20 @@ def plan_replacement(
     if denied is not None:
         raise denied
     return changes
+
+
+def check_keys(operations: Sequence[ConfigOperation]) -> None:
+    """Check that operations name each key once, and have a value if they need one.
+
+    Raises:
+        InvalidRequest: they do not.
+
+    See: P-127 (ConfigAdminManager.preprocess).
+    """
+    _check_once([operation.name for operation in operations])
+    _check_no_nulls(
+        [o.name for o in operations if o.value is None and o.code != OperationType.DELETE]
+    )
 
 
 def _check_rights(resource_type: int, denied: BrokerError | None) -> None:

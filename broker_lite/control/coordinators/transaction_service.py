@@ -107,7 +107,14 @@ class Transactions:
     # -- requests
 
     async def init_producer_id(
-        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, node_id: int
+        self,
+        transactional_id: str,
+        *,
+        timeout_ms: int,
+        expected: Producer | None,
+        node_id: int,
+        is_two_phase: bool = False,
+        keeps_prepared: bool = False,
     ) -> Outcome:
         """Assign a transactional id to a producer; the outcome has error and producer to respond.
 
@@ -116,16 +123,25 @@ class Transactions:
             timeout_ms: of its transactions.
             expected: the producer's former id and epoch.
             node_id: the broker that is asked.
+            is_two_phase: whether its transactions have no timeout.
+            keeps_prepared: whether a prepared transaction has to stay.
 
-        See: T-14, T-16 to T-27, C-61.
+        See: T-14, T-16 to T-27, T-69, C-61.
         """
-        refusal = self._coordinator.refused_init(transactional_id, timeout_ms)
+        refusal = self._coordinator.refused_init(
+            transactional_id, timeout_ms, is_two_phase=is_two_phase, keeps_prepared=keeps_prepared
+        )
         if refusal is not None:
             return Outcome(refusal)
         return await self._step(
             transactional_id,
             lambda now_ms: self._coordinator.init_producer_id(
-                transactional_id, timeout_ms=timeout_ms, expected=expected, now_ms=now_ms
+                transactional_id,
+                timeout_ms=timeout_ms,
+                expected=expected,
+                now_ms=now_ms,
+                is_two_phase=is_two_phase,
+                keeps_prepared=keeps_prepared,
             ),
             node_id,
         )

@@ -25,6 +25,7 @@ from broker_lite.coordinator.transactions.settings import TransactionSettings
 from broker_lite.coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
     IDLE,
+    NO_TIMEOUT_MS,
     ONGOING,
     PREPARE_COMMIT,
     PREPARED,
@@ -110,19 +111,39 @@ class TransactionCoordinator:
 
     # -- requests
 
-    def refused_init(self, transactional_id: str, timeout_ms: int) -> ErrorCode | None:
+    def refused_init(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        *,
+        is_two_phase: bool = False,
+        keeps_prepared: bool = False,
+    ) -> ErrorCode | None:
         """Return the error of an InitProducerId that does not depend on the id's state, else None.
 
-        See: T-14, T-16.
+        See: T-14, T-16, T-69.
         """
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST
+        if is_two_phase and not self._settings.has_two_phases:
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        if keeps_prepared:
+            return ErrorCode.UNSUPPORTED_VERSION
+        if is_two_phase:
+            return None
         if not 0 < timeout_ms <= self._settings.timeout_max_ms:
             return ErrorCode.INVALID_TRANSACTION_TIMEOUT
         return None
 
     def init_producer_id(
-        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, now_ms: int
+        self,
+        transactional_id: str,
+        *,
+        timeout_ms: int,
+        expected: Producer | None,
+        now_ms: int,
+        is_two_phase: bool = False,
+        keeps_prepared: bool = False,
     ) -> Outcome:
         """Assign a producer id and epoch to a producer, and fence the previous producer of the id.
 
@@ -133,14 +154,20 @@ class TransactionCoordinator:
             timeout_ms: of its transactions.
             expected: the producer id and epoch that it had before, None for a new producer.
             now_ms: the current time.
+            is_two_phase: whether its transactions have no timeout, whatever `timeout_ms` says.
+            keeps_prepared: whether a prepared transaction has to stay; it is refused.
 
         Raises:
             BrokerError: there is no new producer id.
 
-        Rule: T-16, T-17, T-27 (TransactionCoordinator.handleInitProducerId).
+        Rule: T-16, T-17, T-27, T-69 (TransactionCoordinator.handleInitProducerId).
         See: T-14, T-19 to T-25.
         """
-        refusal = self.refused_init(transactional_id, timeout_ms)
+        refusal = self.refused_init(
+            transactional_id, timeout_ms, is_two_phase=is_two_phase, keeps_prepared=keeps_prepared
+        )
+        if is_two_phase:
+            timeout_ms = NO_TIMEOUT_MS
         if refusal is not None:
             return Outcome(refusal)
         if len(transactional_id.encode()) > _ID_BYTES_MAX:
@@ -320,7 +347,9 @@ class TransactionCoordinator:
     def _put(self, transaction: Transaction) -> None:
         transactional_id = transaction.transactional_id
         self._transactions[transactional_id] = transaction
-        if transaction.state is ONGOING:
+        if transaction.state is ONGOING and transaction.timeout_ms == NO_TIMEOUT_MS:
+            self._timers.cancel(transactional_id)
+        elif transaction.state is ONGOING:
             # 1 ms later, because a transaction may take exactly as long as its timeout
             self._timers.set(transactional_id, transaction.started_ms + transaction.timeout_ms + 1)
         elif transaction.state in IDLE:

@@ -21,6 +21,8 @@ from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 TopicPartition: TypeAlias = tuple[str, int]
 
 NO_TIME: Final = -1
+NO_TIMEOUT_MS: Final = 2**31 - 1
+"""The timeout of a transaction that has none, because another system decides how it ends (T-69)."""
 EPOCH_MAX: Final = 32767
 # the highest epoch that a client gets: the next one is reserved to fence it
 CLIENT_EPOCH_MAX: Final = EPOCH_MAX - 1

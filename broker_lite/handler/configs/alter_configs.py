@@ -9,9 +9,7 @@ A difference to Kafka: more than 10,000 configs of one resource in a request are
 POLICY_VIOLATION, whether they change anything or not. Kafka refuses more than 10,000 changes,
 counted over all resources.
 
-Not done: broker loggers (8), which are those of Kafka's Java classes. Only who looks for a fault of
-a Kafka asks for them; broker.lite.log.level says how much this broker logs. They are refused like
-types that do not exist.
+Not done: nothing that a client asks for.
 """
 
 from collections import Counter
@@ -29,6 +27,8 @@ from broker_lite.control.cluster.config_rules import (
 from broker_lite.control.metadata.image import BROKER_RESOURCE
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError, PolicyViolation
 from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.configs import broker_loggers
+from broker_lite.handler.configs.broker_loggers import BROKER_LOGGER_RESOURCE
 from broker_lite.handler.configs.rights import denied
 from broker_lite.handler.context import HandlerContext, KeyStores, Parts, Request
 from broker_lite.handler.large import in_turns
@@ -103,13 +103,16 @@ def _operations(
         ConfigOperation(config.name, config.config_operation, config.value)
         for config in resource.configs
     ]
+    refusal = denied(context, Operation.ALTER_CONFIGS, resource)
+    if resource.resource_type == BROKER_LOGGER_RESOURCE:
+        return broker_loggers.plan(context.node_id, resource.resource_name, operations, refusal)
     return plan_operations(
         context.cluster,
         resource.resource_type,
         resource.resource_name,
         operations,
         node_id=context.node_id,
-        denied=denied(context, Operation.ALTER_CONFIGS, resource),
+        denied=refusal,
     )
 
 
@@ -251,15 +254,17 @@ def _plan(
 
 def _write(cluster: Cluster, outcomes: Sequence[Outcome[_Resource]]) -> list[Outcome[_Resource]]:
     """Put the planned values into force; no other request was handled since they were planned."""
+    planned = [
+        (resource.resource_type, resource.resource_name, outcome)
+        for resource, outcome in outcomes
+        if not isinstance(outcome, BrokerError)
+    ]
     try:
-        cluster.alter_configs(
-            (resource.resource_type, resource.resource_name, outcome)
-            for resource, outcome in outcomes
-            if not isinstance(outcome, BrokerError)
-        )
+        cluster.alter_configs(one for one in planned if one[0] != BROKER_LOGGER_RESOURCE)
     except KafkaStorageError as error:
         return [
             (resource, outcome if isinstance(outcome, BrokerError) else error)
             for resource, outcome in outcomes
         ]
+    broker_loggers.put(values for kind, _, values in planned if kind == BROKER_LOGGER_RESOURCE)
     return list(outcomes)

@@ -1,14 +1,12 @@
-"""DescribeConfigs (32): the configs of topics, this broker, groups and client metrics.
+"""DescribeConfigs (32): the configs of topics, this broker, its loggers, groups, client metrics.
 
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
 
-Not done: broker loggers (8), which are those of Kafka's Java classes. Only who looks for a fault of
-a Kafka asks for them; broker.lite.log.level says how much this broker logs. They are refused like
-types that do not exist.
-
 A difference to Kafka: a DescribeConfigs request whose answer would have more than 1,000,000 configs
 closes the connection. A request may name one resource again and again (P-120).
+
+Not done: nothing that a client asks for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +21,8 @@ from broker_lite.control.metadata.image import (
 from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode_long
+from broker_lite.handler.configs import broker_loggers
+from broker_lite.handler.configs.broker_loggers import BROKER_LOGGER_RESOURCE
 from broker_lite.handler.configs.rights import denied
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.large import lazily
@@ -35,13 +35,20 @@ from broker_lite.settings.configs.describe import (
     describe_group,
     describe_topic,
 )
+from broker_lite.settings.setting import ConfigSource
 from broker_lite.wire import messages
 
 CONFIGS_MAX: Final = 1_000_000
 """The most configs in one answer."""
 
 _RESOURCES: Final = frozenset(
-    {TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE, CLIENT_METRICS_RESOURCE}
+    {
+        TOPIC_RESOURCE,
+        BROKER_RESOURCE,
+        BROKER_LOGGER_RESOURCE,
+        GROUP_RESOURCE,
+        CLIENT_METRICS_RESOURCE,
+    }
 )
 _IS_DEFAULT_VERSION: Final = 0
 _TYPES_SINCE: Final = 3
@@ -122,7 +129,7 @@ def _entries(
     """Return the requested configs of a resource.
 
     Rule: P-123 (ConfigHelper.describeConfigs).
-    See: P-121, P-132, G-91.
+    See: P-121, P-132, P-134, G-91.
     """
     name, keys = resource.resource_name, resource.configuration_keys
     cluster, settings = context.cluster, context.cluster.settings_of(context.node_id)
@@ -131,6 +138,8 @@ def _entries(
             return describe_cluster_default(settings, keys)
         _check_broker_id(name, context.node_id)
         return describe_broker(settings, keys)
+    if resource.resource_type == BROKER_LOGGER_RESOURCE:
+        return broker_loggers.describe(context.node_id, name, keys)
     if resource.resource_type == GROUP_RESOURCE:
         if not name:
             raise InvalidRequest("Group name must not be empty")
@@ -184,5 +193,6 @@ def _config(
         ]
     if version >= _TYPES_SINCE:
         config.config_type = int(entry.config_type)
-        config.documentation = entry.documentation if body.include_documentation else None
+        is_told = body.include_documentation or entry.source is ConfigSource.DYNAMIC_BROKER_LOGGER
+        config.documentation = entry.documentation if is_told else None
     return config

@@ -2,7 +2,7 @@
 
 - v0 is about client metrics only (KIP-1000); v1 takes types, an empty list means all (KIP-1142).
 
-Not done: broker loggers, which are those of Kafka's Java classes. Their list is empty.
+Not done: nothing that a client asks for.
 """
 
 from typing import Final
@@ -16,15 +16,15 @@ from broker_lite.control.metadata.image import (
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.configs.broker_loggers import BROKER_LOGGER_RESOURCE
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
-_BROKER_LOGGER: Final = 8
 _TYPES: Final = (
     TOPIC_RESOURCE,
     BROKER_RESOURCE,
-    _BROKER_LOGGER,
+    BROKER_LOGGER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
     GROUP_RESOURCE,
 )
@@ -61,7 +61,7 @@ def _names(context: HandlerContext, resource_type: int) -> list[str]:
     cluster = context.cluster
     if resource_type == TOPIC_RESOURCE:
         return list(cluster.topics)
-    if resource_type == BROKER_RESOURCE:
+    if resource_type in (BROKER_RESOURCE, BROKER_LOGGER_RESOURCE):
         alive = [one.node_id for one in cluster.brokers.alive()]
         return [str(one) for one in alive if context.address_of(one) is not None]
     return cluster.configured(resource_type)

@@ -1,9 +1,12 @@
 """InitProducerId (22): ids for idempotent and transactional producers.
 
 - v2 flexible; v3 the producer's former id and epoch (KIP-360); v4 PRODUCER_FENCED (KIP-588); v5
-  TRANSACTION_ABORTABLE (KIP-890), which this broker has no reason to answer.
+  TRANSACTION_ABORTABLE (KIP-890), which this broker has no reason to answer; v6 transactions that
+  have no timeout, for a commit in two phases (KIP-939).
 
-Not done: version 6 (KIP-939), which Kafka does not enable either.
+A listener offers v6 with unstable.api.versions.enable only.
+
+Not done: to keep a prepared transaction (v6). Kafka refuses that, too.
 
 Rule: T-65.
 """
@@ -12,7 +15,7 @@ from typing import Final
 
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.authorized import is_allowed_by_any, is_allowed_on_cluster
+from broker_lite.handler.authorized import is_allowed, is_allowed_by_any, is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
@@ -30,11 +33,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Answer a producer's id and epoch.
 
     Rule: T-12 to T-14, T-26, X-54.
-    See: T-15 to T-25, T-27.
+    See: T-15 to T-25, T-27, T-69.
     """
     body = decode(messages.InitProducerIdRequest, request)
     response = messages.InitProducerIdResponse(producer_id=_NONE, producer_epoch=_NONE)
-    denied = _denied(context, body.transactional_id)
+    denied = _denied(context, body.transactional_id, is_two_phase=body.enable2_pc)
     if denied:
         response.error_code = denied
     elif (body.producer_id == _NONE) != (body.producer_epoch == _NONE):
@@ -49,15 +52,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.InitProducerIdResponse, response, request)
 
 
-def _denied(context: HandlerContext, transactional_id: str | None) -> ErrorCode:
+def _denied(
+    context: HandlerContext, transactional_id: str | None, *, is_two_phase: bool
+) -> ErrorCode:
     """Return the error if the client may not produce so, else NONE.
 
     Without a transactional id, whoever may write to any topic may have a producer id.
 
-    Rule: T-12 (KafkaApis.handleInitProducerIdRequest).
+    Rule: T-12, T-69 (KafkaApis.handleInitProducerIdRequest).
     """
     if transactional_id is not None:
-        return denied_transaction(context, transactional_id)
+        denied = denied_transaction(context, transactional_id)
+        kind, operation = ResourceType.TRANSACTIONAL_ID, Operation.TWO_PHASE_COMMIT
+        if is_two_phase and not is_allowed(context, operation, kind, transactional_id):
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return denied
     may = is_allowed_on_cluster(context, Operation.IDEMPOTENT_WRITE) or is_allowed_by_any(
         context, Operation.WRITE, ResourceType.TOPIC
     )
@@ -94,6 +103,8 @@ async def _give_to(
         timeout_ms=body.transaction_timeout_ms,
         expected=expected,
         node_id=context.node_id,
+        is_two_phase=body.enable2_pc,
+        keeps_prepared=body.keep_prepared_txn,
     )
     response.error_code = outcome.error
     if not outcome.error:

@@ -100,7 +100,7 @@ COORDINATOR_SETTINGS: Final = (
         "transaction.two.phase.commit.enable",
         ConfigType.BOOLEAN,
         "false",
-        "Has no effect: every transaction has a timeout.",
+        "Whether a producer may have transactions without a timeout, for a commit in two phases.",
     ),
     Setting(
         "add.partitions.to.txn.retry.backoff.ms",

@@ -251,6 +251,13 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "unstable.api.versions.enable",
+        ConfigType.BOOLEAN,
+        "false",
+        "Whether versions of APIs are offered, too, that no release of Kafka has finished.",
+        internal=True,
+    ),
+    Setting(
         "broker.lite.auto.create.answer",
         ConfigType.STRING,
         DESCRIBED,

@@ -326,3 +326,31 @@ def test_t72_an_event_that_was_not_written_has_not_happened(driver: Driver) -> N
     new = driver.coordinator.init_producer_id("y", timeout_ms=1, expected=None, now_ms=1000)
     driver.coordinator.undo("y", new)
     assert driver.coordinator.all() == [before]
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1, 901, 100])
+def test_t69_a_transaction_in_two_phases_has_no_timeout(timeout_ms: int) -> None:
+    """Measured on 4.3.1, with transaction.two.phase.commit.enable."""
+    driver = Driver(has_two_phases=True)
+    assert driver.init(timeout_ms=timeout_ms, is_two_phase=True) == (0, (0, 0))
+    driver.add((0, 0))
+    driver.reload()
+    assert driver.of().timeout_ms == 2**31 - 1
+    assert list(driver.coordinator.on_time(driver.now_ms + 2**40, 9)) == []
+    # its successor ends it
+    assert driver.init(is_two_phase=True)[0] == 51
+    driver.complete()
+    assert driver.init() == (0, (0, 2))
+    assert driver.of().timeout_ms == 100
+
+
+def test_t69_what_a_producer_of_two_phases_is_refused() -> None:
+    """Measured on 4.3.1."""
+    driver = Driver()
+    assert driver.init(is_two_phase=True, keeps_prepared=True, timeout_ms=901)[0] == 53
+    assert driver.init(keeps_prepared=True, timeout_ms=901)[0] == 35
+    assert driver.init("", is_two_phase=True)[0] == 42
+    driver = Driver(has_two_phases=True)
+    assert driver.init(is_two_phase=True, keeps_prepared=True)[0] == 35
+    assert driver.init(timeout_ms=901)[0] == 50
+    assert driver.coordinator.get("x") is None

@@ -18,8 +18,9 @@ EXPIRATION_MS = 10_000
 class Driver:
     """A coordinator whose records are kept, as the state log would."""
 
-    def __init__(self, version: int = 2) -> None:
+    def __init__(self, version: int = 2, *, has_two_phases: bool = False) -> None:
         self.version = version
+        self.has_two_phases = has_two_phases
         self.now_ms = 1000
         self.log: list[tuple[bytes, bytes | None]] = []
         self.ids: Iterator[int] = count()
@@ -27,7 +28,9 @@ class Driver:
 
     def make(self) -> TransactionCoordinator:
         settings = TransactionSettings(
-            timeout_max_ms=TIMEOUT_MAX_MS, id_expiration_ms=EXPIRATION_MS
+            timeout_max_ms=TIMEOUT_MAX_MS,
+            has_two_phases=self.has_two_phases,
+            id_expiration_ms=EXPIRATION_MS,
         )
         return TransactionCoordinator(
             settings,
@@ -51,11 +54,22 @@ class Driver:
         return outcome
 
     def init(
-        self, name: str = "x", timeout_ms: int = 100, expected: Producer | None = None
+        self,
+        name: str = "x",
+        timeout_ms: int = 100,
+        expected: Producer | None = None,
+        *,
+        is_two_phase: bool = False,
+        keeps_prepared: bool = False,
     ) -> tuple[int, Producer]:
         outcome = self.keep(
             self.coordinator.init_producer_id(
-                name, timeout_ms=timeout_ms, expected=expected, now_ms=self.now_ms
+                name,
+                timeout_ms=timeout_ms,
+                expected=expected,
+                now_ms=self.now_ms,
+                is_two_phase=is_two_phase,
+                keeps_prepared=keeps_prepared,
             )
         )
         return outcome.error, outcome.producer

@@ -19,10 +19,10 @@ def broker(broker: HandlerBroker) -> HandlerBroker:
 @pytest.mark.parametrize(
     ("types", "names"),
     [
-        ([], [(TOPICS, "t"), (TOPICS, "u"), (BROKERS, "1"), (GROUPS, "g")]),
+        ([], [(TOPICS, "t"), (TOPICS, "u"), (BROKERS, "1"), (LOGGERS, "1"), (GROUPS, "g")]),
         ([GROUPS], [(GROUPS, "g")]),
         ([GROUPS, TOPICS, GROUPS], [(TOPICS, "t"), (TOPICS, "u"), (GROUPS, "g")]),
-        ([LOGGERS, METRICS], []),
+        ([LOGGERS, METRICS], [(LOGGERS, "1")]),
     ],
 )
 def test_p130_resources_of_some_types(

@@ -1,5 +1,6 @@
 """Producers and transactions with limited rights: X-54, X-60, X-61."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,3 +181,18 @@ def test_x61_producers(handlers: Handlers) -> None:
     ]
     assert found[:2] == [(0, None), (29, "Topic authorization failed.")]
     assert found[2][0] == 17
+
+
+def test_t69_x54_two_phases_need_a_right_of_their_own(tmp_path: Path) -> None:
+    handlers = Handlers(tmp_path, settings={"transaction.two.phase.commit.enable": "true"})
+    asked = messages.InitProducerIdRequest(transactional_id=NAME, enable2_pc=True)
+    codes = []
+    for rights in (
+        [WRITE_ID],
+        [acl(Operation.TWO_PHASE_COMMIT, ID, NAME)],
+        [WRITE_ID, acl(Operation.TWO_PHASE_COMMIT, ID, NAME)],
+    ):
+        apply_acls(handlers.context, *rights)
+        codes.append(handlers.now(INIT_PRODUCER_ID, 6, asked).error_code)
+    handlers.cluster.close()
+    assert codes == [53, 53, 0]
