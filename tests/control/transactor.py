@@ -14,6 +14,7 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.transactions.coordinator import Outcome
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import Transaction
 from broker_lite.errors import KafkaStorageError
 from broker_lite.settings import Given, Settings
@@ -106,7 +107,7 @@ class TransactionBroker:
 
     def init(self, name: str = NAME, expected: Producer | None = None) -> Outcome:
         return asyncio.run(
-            self.transactions.init_producer_id(name, timeout_ms=1000, expected=expected, node_id=1)
+            self.transactions.init_producer_id(name, Terms(1000), expected=expected, node_id=1)
         )
 
     def add(self, producer: Producer, *partitions: tuple[str, int], name: str = NAME) -> int:

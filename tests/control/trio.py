@@ -10,6 +10,7 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import Caller
 from broker_lite.coordinator.transactions.coordinator import Outcome
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import Transaction
 from broker_lite.wire import messages
 from tests.control.group_node import Node
@@ -141,7 +142,7 @@ class TransactionTrio(TransactionBroker):
     def init(self, name: str = NAME, expected: Producer | None = None) -> Outcome:
         return asyncio.run(
             self.transactions.init_producer_id(
-                name, timeout_ms=1000, expected=expected, node_id=self.leader
+                name, Terms(1000), expected=expected, node_id=self.leader
             )
         )
 

@@ -31,6 +31,7 @@ from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIO
 from broker_lite.coordinator.transactions.coordinator import Outcome, TransactionCoordinator
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.settings import TransactionSettings
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import TopicPartition, Transaction
 from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode, cause_of
 
@@ -107,41 +108,25 @@ class Transactions:
     # -- requests
 
     async def init_producer_id(
-        self,
-        transactional_id: str,
-        *,
-        timeout_ms: int,
-        expected: Producer | None,
-        node_id: int,
-        is_two_phase: bool = False,
-        keeps_prepared: bool = False,
+        self, transactional_id: str, terms: Terms, *, expected: Producer | None, node_id: int
     ) -> Outcome:
         """Assign a transactional id to a producer; the outcome has error and producer to respond.
 
         Args:
             transactional_id: whose.
-            timeout_ms: of its transactions.
+            terms: of its transactions.
             expected: the producer's former id and epoch.
             node_id: the broker that is asked.
-            is_two_phase: whether its transactions have no timeout.
-            keeps_prepared: whether a prepared transaction has to stay.
 
         See: T-14, T-16 to T-27, T-69, C-61.
         """
-        refusal = self._coordinator.refused_init(
-            transactional_id, timeout_ms, is_two_phase=is_two_phase, keeps_prepared=keeps_prepared
-        )
+        refusal = self._coordinator.refused_init(transactional_id, terms)
         if refusal is not None:
             return Outcome(refusal)
         return await self._step(
             transactional_id,
             lambda now_ms: self._coordinator.init_producer_id(
-                transactional_id,
-                timeout_ms=timeout_ms,
-                expected=expected,
-                now_ms=now_ms,
-                is_two_phase=is_two_phase,
-                keeps_prepared=keeps_prepared,
+                transactional_id, terms, expected=expected, now_ms=now_ms
             ),
             node_id,
         )

@@ -22,6 +22,7 @@ from broker_lite.coordinator.transactions.records import (
 )
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.settings import TransactionSettings
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
     IDLE,
@@ -111,39 +112,15 @@ class TransactionCoordinator:
 
     # -- requests
 
-    def refused_init(
-        self,
-        transactional_id: str,
-        timeout_ms: int,
-        *,
-        is_two_phase: bool = False,
-        keeps_prepared: bool = False,
-    ) -> ErrorCode | None:
+    def refused_init(self, transactional_id: str, terms: Terms) -> ErrorCode | None:
         """Return the error of an InitProducerId that does not depend on the id's state, else None.
 
         See: T-14, T-16, T-69.
         """
-        if not transactional_id:
-            return ErrorCode.INVALID_REQUEST
-        if is_two_phase and not self._settings.has_two_phases:
-            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        if keeps_prepared:
-            return ErrorCode.UNSUPPORTED_VERSION
-        if is_two_phase:
-            return None
-        if not 0 < timeout_ms <= self._settings.timeout_max_ms:
-            return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-        return None
+        return terms.refusal(transactional_id, self._settings)
 
     def init_producer_id(
-        self,
-        transactional_id: str,
-        *,
-        timeout_ms: int,
-        expected: Producer | None,
-        now_ms: int,
-        is_two_phase: bool = False,
-        keeps_prepared: bool = False,
+        self, transactional_id: str, terms: Terms, *, expected: Producer | None, now_ms: int
     ) -> Outcome:
         """Assign a producer id and epoch to a producer, and fence the previous producer of the id.
 
@@ -151,23 +128,17 @@ class TransactionCoordinator:
 
         Args:
             transactional_id: of the producer.
-            timeout_ms: of its transactions.
+            terms: of its transactions.
             expected: the producer id and epoch that it had before, None for a new producer.
             now_ms: the current time.
-            is_two_phase: whether its transactions have no timeout, whatever `timeout_ms` says.
-            keeps_prepared: whether a prepared transaction has to stay; it is refused.
 
         Raises:
             BrokerError: there is no new producer id.
 
-        Rule: T-16, T-17, T-27, T-69 (TransactionCoordinator.handleInitProducerId).
-        See: T-14, T-19 to T-25.
+        Rule: T-16, T-17, T-27 (TransactionCoordinator.handleInitProducerId).
+        See: T-14, T-19 to T-25, T-69.
         """
-        refusal = self.refused_init(
-            transactional_id, timeout_ms, is_two_phase=is_two_phase, keeps_prepared=keeps_prepared
-        )
-        if is_two_phase:
-            timeout_ms = NO_TIMEOUT_MS
+        refusal = self.refused_init(transactional_id, terms)
         if refusal is not None:
             return Outcome(refusal)
         if len(transactional_id.encode()) > _ID_BYTES_MAX:
@@ -177,7 +148,7 @@ class TransactionCoordinator:
             transaction = Transaction(
                 transactional_id=transactional_id,
                 producer_id=self._next_producer_id(),
-                timeout_ms=timeout_ms,
+                timeout_ms=terms.timeout_ms,
                 updated_ms=now_ms,
             )
         elif transaction.state is ONGOING:
@@ -191,7 +162,7 @@ class TransactionCoordinator:
             rules.initialise(
                 transaction,
                 expected,
-                timeout_ms=timeout_ms,
+                timeout_ms=terms.timeout_ms,
                 next_producer_id=self._next_producer_id,
                 now_ms=now_ms,
             )

@@ -14,6 +14,7 @@ Rule: T-65.
 from typing import Final
 
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.authorized import is_allowed, is_allowed_by_any, is_allowed_on_cluster
 from broker_lite.handler.codec import decode, encode
@@ -59,7 +60,8 @@ def _denied(
 
     Without a transactional id, whoever may write to any topic may have a producer id.
 
-    Rule: T-12, T-69 (KafkaApis.handleInitProducerIdRequest).
+    Rule: T-12 (KafkaApis.handleInitProducerIdRequest).
+    See: T-69.
     """
     if transactional_id is not None:
         denied = denied_transaction(context, transactional_id)
@@ -100,11 +102,9 @@ async def _give_to(
     assert body.transactional_id is not None
     outcome = await context.transactions.init_producer_id(
         body.transactional_id,
-        timeout_ms=body.transaction_timeout_ms,
+        Terms(body.transaction_timeout_ms, body.enable2_pc, body.keep_prepared_txn),
         expected=expected,
         node_id=context.node_id,
-        is_two_phase=body.enable2_pc,
-        keeps_prepared=body.keep_prepared_txn,
     )
     response.error_code = outcome.error
     if not outcome.error:

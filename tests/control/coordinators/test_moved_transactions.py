@@ -12,6 +12,7 @@ import pytest
 
 from broker_lite.control.coordinators.end_markers import RETRY_MS
 from broker_lite.control.topics.internal_topics import TRANSACTIONS_TOPIC
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.errors import CoordinatorLoadInProgress, ErrorCode, KafkaStorageError
 from tests.control.transactor import NAME, failing
 from tests.control.trio import TransactionTrio
@@ -33,7 +34,7 @@ def test_c61_the_checks_that_need_no_coordinator_come_first(trio: TransactionTri
 
     async def init(name: str, timeout_ms: int) -> int:
         outcome = await transactions.init_producer_id(
-            name, timeout_ms=timeout_ms, expected=None, node_id=wrong
+            name, Terms(timeout_ms), expected=None, node_id=wrong
         )
         return outcome.error
 

@@ -11,6 +11,7 @@ from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.control.topics.internal_topics import TRANSACTIONS_TOPIC
 from broker_lite.coordinator.transactions.coordinator import Outcome
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.errors import ErrorCode
 from broker_lite.log.replicas import Lag
 from tests.control.transactor import NAME
@@ -42,7 +43,7 @@ class LaggingTrio(TransactionTrio):
 
     def start_init(self) -> Awaitable[Outcome]:
         return self.transactions.init_producer_id(
-            NAME, timeout_ms=TIMEOUT_MS, expected=None, node_id=self.leader
+            NAME, Terms(TIMEOUT_MS), expected=None, node_id=self.leader
         )
 
     def start_end(self, producer: Producer) -> Awaitable[Outcome]:

@@ -11,6 +11,7 @@ import pytest
 
 from broker_lite.coordinator.transactions.coordinator import NO_PRODUCER
 from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import (
     Transaction,
     TransactionState,
@@ -78,7 +79,7 @@ def test_t21_an_open_transaction_is_aborted_first(version: int) -> None:
     driver.in_state(S.ONGOING, 4)
     assert driver.init(expected=(6, 4)) == (90, NO_PRODUCER)
     outcome = driver.keep(
-        driver.coordinator.init_producer_id("x", timeout_ms=100, expected=None, now_ms=1001)
+        driver.coordinator.init_producer_id("x", Terms(100), expected=None, now_ms=1001)
     )
     assert outcome.error == 51
     assert outcome.ending is not None
@@ -323,7 +324,7 @@ def test_t72_an_event_that_was_not_written_has_not_happened(driver: Driver) -> N
     )
     driver.coordinator.undo("x", outcome)
     assert driver.of() is before
-    new = driver.coordinator.init_producer_id("y", timeout_ms=1, expected=None, now_ms=1000)
+    new = driver.coordinator.init_producer_id("y", Terms(1), expected=None, now_ms=1000)
     driver.coordinator.undo("y", new)
     assert driver.coordinator.all() == [before]
 

@@ -7,6 +7,7 @@ from broker_lite.coordinator.transactions.coordinator import Outcome, Transactio
 from broker_lite.coordinator.transactions.records import encode
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.settings import TransactionSettings
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import Transaction, TransactionState
 
 S = TransactionState
@@ -65,11 +66,9 @@ class Driver:
         outcome = self.keep(
             self.coordinator.init_producer_id(
                 name,
-                timeout_ms=timeout_ms,
+                Terms(timeout_ms, is_two_phase, keeps_prepared),
                 expected=expected,
                 now_ms=self.now_ms,
-                is_two_phase=is_two_phase,
-                keeps_prepared=keeps_prepared,
             )
         )
         return outcome.error, outcome.producer

@@ -7,6 +7,7 @@ import pytest
 
 from broker_lite.coordinator.subscriptions import matching_names
 from broker_lite.coordinator.transactions import views as transaction_views
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.handler.transactions.describe import INLINE_SIZE_MAX
 from broker_lite.wire import messages
 from tests.handler.data_apis import Handlers
@@ -87,7 +88,7 @@ async def test_t01_t06_many_ids_are_shown_beside_the_event_loop(handlers: Handle
     assert [each.transactional_id for each in shown] == ids
     for number in range(INLINE_SIZE_MAX):
         await handlers.context.transactions.init_producer_id(
-            f"id-{number}", timeout_ms=1, expected=None, node_id=1
+            f"id-{number}", Terms(1), expected=None, node_id=1
         )
     wanted = messages.ListTransactionsRequest()
     listed = (await handlers.answer(LIST, 2, wanted)).transaction_states

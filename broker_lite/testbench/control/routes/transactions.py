@@ -5,6 +5,7 @@ from typing import Final, Literal
 import anyio
 import msgspec
 
+from broker_lite.coordinator.transactions.terms import Terms
 from broker_lite.coordinator.transactions.transaction import Transaction
 from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
@@ -99,12 +100,15 @@ async def abort(call: Call) -> TransactionView:
     life, transactional_id = call.bench.life, call.path["id"]
     service = life.coordinators.transactions
     before = _found(life, transactional_id)
+    # transactions without a timeout have a longer one than may be asked for (T-69)
+    longest_ms = life.cluster.settings.transaction_max_timeout_ms
+    terms = Terms(min(before.timeout_ms, longest_ms))
     code: int = ErrorCode.NONE
     with anyio.move_on_after(_ABORT_S_MAX):
         while True:
             outcome = await service.init_producer_id(
                 transactional_id,
-                timeout_ms=before.timeout_ms,
+                terms,
                 expected=None,
                 node_id=_leader(life, transactional_id),
             )
