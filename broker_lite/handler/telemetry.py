@@ -21,11 +21,12 @@ from anyio.lowlevel import RunVar
 from broker_lite.control.telemetry.clients import Identity, TelemetryClient
 from broker_lite.control.telemetry.otlp import HINT, is_imported, is_readable, read_push
 from broker_lite.control.telemetry.series import Pushed
-from broker_lite.control.telemetry.telemetry import Telemetry
+from broker_lite.control.telemetry.subscription import Search
+from broker_lite.control.telemetry.telemetry import RESERVED, Telemetry
 from broker_lite.errors import ErrorCode, InvalidRecord
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
-from broker_lite.handler.large import leave_lane
+from broker_lite.handler.large import in_turns, leave_lane
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.stopping import WorkStopped
 from broker_lite.wire import messages
@@ -51,9 +52,10 @@ async def handle_subscriptions(context: HandlerContext, request: Request) -> Par
     See: P-151.
     """
     body = decode(messages.GetTelemetrySubscriptionsRequest, request)
-    error, client = context.telemetry.get().subscribe(
-        _identity(context, request), body.client_instance_id, context.clock.steady_ms()
-    )
+    telemetry, identity = context.telemetry.get(), _identity(context, request)
+    instance_id = telemetry.instance_id(identity, body.client_instance_id)
+    search, now_ms = await _search(context, telemetry, identity, instance_id)
+    error, client = telemetry.subscribe(identity, instance_id, now_ms, search)
     response = messages.GetTelemetrySubscriptionsResponse(error_code=int(error))
     if error is ErrorCode.NONE and client.instance is not None:
         response.client_instance_id = client.instance_id
@@ -75,14 +77,18 @@ async def handle_push(context: HandlerContext, request: Request) -> Parts:
     See: P-154, P-156.
     """
     body = decode(messages.PushTelemetryRequest, request)
-    telemetry = context.telemetry.get()
+    telemetry, identity = context.telemetry.get(), _identity(context, request)
+    search, now_ms = None, context.clock.steady_ms()
+    if body.client_instance_id not in RESERVED:
+        search, now_ms = await _search(context, telemetry, identity, body.client_instance_id)
     error, client = telemetry.check_push(
-        _identity(context, request),
+        identity,
         body.client_instance_id,
         body.subscription_id,
         body.compression_type,
         len(body.metrics),
-        context.clock.steady_ms(),
+        now_ms,
+        search,
         is_terminating=body.terminating,
         bytes_max=context.settings.telemetry_max_bytes,
     )
@@ -90,6 +96,22 @@ async def handle_push(context: HandlerContext, request: Request) -> Parts:
         error = await _take(context, request, telemetry, client, body)
     response = messages.PushTelemetryResponse(error_code=int(error))
     return encode(messages.PushTelemetryResponse, response, request)
+
+
+async def _search(
+    context: HandlerContext, telemetry: Telemetry, identity: Identity, instance_id: bytes
+) -> tuple[Search | None, int]:
+    """Find out what a client is to push, unless that is known; also return the time after that.
+
+    Other connections have their turn in between.
+    """
+    now_ms = context.clock.steady_ms()
+    search = telemetry.search(identity, instance_id, now_ms)
+    if search is None:
+        return None, now_ms
+    async for _ in in_turns(search, at_least=1):
+        pass
+    return search, context.clock.steady_ms()
 
 
 async def _take(

@@ -16,7 +16,7 @@ from broker_lite.control.metadata.image import CLIENT_METRICS_RESOURCE
 from broker_lite.control.telemetry import otlp
 from broker_lite.control.telemetry.series import Pushed
 from broker_lite.errors import ErrorCode
-from broker_lite.handler import telemetry
+from broker_lite.handler import large, telemetry
 from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.large import LARGE_BYTES
@@ -250,3 +250,41 @@ def test_without_the_package_pushes_are_taken_unread(
 def test_a_release_that_does_not_know_telemetry() -> None:
     assert {71, 72} <= offered("4.0").keys()
     assert not {71, 72} & offered("3.9").keys()
+
+
+def test_many_subscriptions_let_other_connections_have_their_turn(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may take some milliseconds to compile and to match, and there may be 1,000."""
+    monkeypatch.setattr(large, "TURN_S", 0)
+    count = 50
+    broker.cluster.alter_configs(
+        (CLIENT_METRICS_RESOURCE, f"s{number}", {"metrics": f"m{number}"})
+        for number in range(count)
+    )
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await checkpoint()
+
+    async def ask(instance_id: bytes) -> Any:
+        kind = messages.GetTelemetrySubscriptionsRequest
+        body = b"head" + kind.encode(kind(client_instance_id=instance_id), 0)
+        request = Request(71, 0, 1, "test", memoryview(bytearray(body)), 4, True)
+        async with create_task_group() as group:
+            group.start_soon(count_turns)
+            parts = await telemetry.handle_subscriptions(broker.context, request)
+            group.cancel_scope.cancel()
+        answer, _ = messages.GetTelemetrySubscriptionsResponse.decode(b"".join(parts), 0, 0)
+        return answer
+
+    told = asyncio.run(ask(ZEROS))
+    assert len(told.requested_metrics) == count + 2
+    assert turns > count
+    # what is known is not searched again
+    turns = 0
+    asyncio.run(ask(told.client_instance_id))
+    assert turns < 5

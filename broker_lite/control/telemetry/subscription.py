@@ -7,7 +7,7 @@ refuses, or compiles to more than 2,000 instructions, is an illegal pattern; a v
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.subscriptions import Pattern, compile_pattern
@@ -83,21 +83,6 @@ def check_subscription(name: str, overrides: Mapping[str, str]) -> Subscription:
     return Subscription(config.metrics, config.interval_ms, _compiled(config.match))
 
 
-def wanted_of(subscriptions: Iterable[Subscription], attributes: Mapping[str, str]) -> Wanted:
-    """Return what a client is to push by all subscriptions together.
-
-    Rule: P-153 (ClientMetricsManager.createClientInstance).
-    """
-    metrics: set[str] = set()
-    interval_ms = DEFAULT_INTERVAL_MS
-    for each in subscriptions:
-        if each.is_for(attributes):
-            metrics.update(each.metrics)
-            interval_ms = min(interval_ms, each.interval_ms)
-    told = (ALL_METRICS,) if ALL_METRICS in metrics else tuple(sorted(metrics))
-    return Wanted(told, interval_ms)
-
-
 def subscription_id(wanted: Wanted, instance_id: bytes) -> int:
     """Return the id of what a client is to push, as a signed number of 32 bits.
 
@@ -113,7 +98,7 @@ def subscription_id(wanted: Wanted, instance_id: bytes) -> int:
 
 
 class Configured:
-    """The subscriptions of a cluster as its configs have them, compiled once for each change."""
+    """The subscriptions of a cluster by its configs, each compiled once for each change."""
 
     def __init__(
         self,
@@ -131,26 +116,79 @@ class Configured:
         self._changes = changes
         self._names = names
         self._configs = configs
-        self._read: tuple[int, tuple[Subscription, ...]] = (-1, ())
+        self._compiled: dict[str, tuple[Mapping[str, str], Subscription | None]] = {}
 
     @property
     def version(self) -> int:
         """The same number as long as the subscriptions are the same."""
         return self._changes()
 
-    def all(self) -> tuple[Subscription, ...]:
-        """Return the subscriptions that are in force."""
-        version = self.version
-        if self._read[0] != version:
-            self._read = version, tuple(self._usable())
-        return self._read[1]
+    def names(self) -> Sequence[str]:
+        """Return the names of the subscriptions that are in force."""
+        names = list(self._names())
+        for gone in self._compiled.keys() - names:
+            del self._compiled[gone]
+        return names
 
-    def _usable(self) -> Iterator[Subscription]:
-        for name in self._names():
-            try:
-                yield check_subscription(name, self._configs(name))
-            except BrokerError as error:  # a Kafka that had the directory before could use it
-                logger.warning("the subscription %r to client metrics is not used: %s", name, error)
+    def get(self, name: str) -> Subscription | None:
+        """Return a subscription; None if there is none, or it cannot be used."""
+        configs = dict(self._configs(name))
+        known = self._compiled.get(name)
+        if known is None or known[0] != configs:
+            known = configs, self._usable(name, configs)
+            self._compiled[name] = known
+        return known[1]
+
+    @staticmethod
+    def _usable(name: str, configs: Mapping[str, str]) -> Subscription | None:
+        if not configs:  # it was removed
+            return None
+        try:
+            return check_subscription(name, configs)
+        except BrokerError as error:  # a Kafka that had the directory before could use it
+            logger.warning("the subscription %r to client metrics is not used: %s", name, error)
+            return None
+
+
+class Search:
+    """Finds out what one client is to push by all subscriptions, step by step as it is iterated.
+
+    One subscription after the other is compiled, if that is not done yet, and matched. There may be
+    1,000, and either can take some milliseconds.
+
+    Attributes:
+        version: of the subscriptions when the search began.
+
+    Rule: P-153 (ClientMetricsManager.createClientInstance).
+    """
+
+    def __init__(self, configured: Configured, attributes: Mapping[str, str]) -> None:
+        """Find nothing yet.
+
+        Args:
+            configured: the subscriptions.
+            attributes: of the client.
+        """
+        self.version = configured.version
+        self._configured = configured
+        self._attributes = attributes
+        self._metrics: set[str] = set()
+        self._interval_ms = DEFAULT_INTERVAL_MS
+
+    def __iter__(self) -> Iterator[None]:
+        """Look at one subscription after the other."""
+        for name in self._configured.names():
+            each = self._configured.get(name)
+            if each is not None and each.is_for(self._attributes):
+                self._metrics.update(each.metrics)
+                self._interval_ms = min(self._interval_ms, each.interval_ms)
+            yield
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the client is to push, once all are looked at."""
+        names = (ALL_METRICS,) if ALL_METRICS in self._metrics else tuple(sorted(self._metrics))
+        return Wanted(names, self._interval_ms)
 
 
 def _compiled(match: Iterable[str]) -> Mapping[str, Pattern]:

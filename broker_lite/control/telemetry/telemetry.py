@@ -18,13 +18,14 @@ from broker_lite.control.telemetry.clients import (
     expiry_ms,
 )
 from broker_lite.control.telemetry.series import Pushed
-from broker_lite.control.telemetry.subscription import Configured, subscription_id, wanted_of
+from broker_lite.control.telemetry.subscription import Configured, Search, subscription_id
 from broker_lite.errors import ErrorCode
 from broker_lite.record.codecs.compression import Codec
 
 NO_INSTANCE: Final = bytes(16)
 _METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
-_RESERVED: Final = frozenset({NO_INSTANCE, _METADATA_TOPIC_ID})
+RESERVED: Final = frozenset({NO_INSTANCE, _METADATA_TOPIC_ID})
+"""The ids of instances that cannot push."""
 _EARLY_MS_MAX: Final = 1
 _ASK_AGAIN: Final = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 """Errors after which a client may ask for its subscription at once."""
@@ -48,21 +49,44 @@ class Telemetry:
         self._make_id = make_id
         self.clients = TelemetryClients()
 
+    def instance_id(self, identity: Identity, asked: bytes) -> bytes:
+        """Return the id that a client has asked by, or a new one if it does not have one yet."""
+        if asked != NO_INSTANCE:
+            return asked
+        while self.clients.get(identity.node_id, new_id := self._make_id()) is not None:
+            pass
+        return new_id
+
+    def search(self, identity: Identity, instance_id: bytes, now_ms: int) -> Search | None:
+        """Return what finds out what a client is to push; None if that is known.
+
+        Args:
+            identity: who asks.
+            instance_id: of the client.
+            now_ms: milliseconds since the epoch that never go back.
+        """
+        client, instance = self._known(identity, instance_id, now_ms)
+        if instance is not None and instance.version == self._configured.version:
+            return None
+        if client is not None and instance is not None:
+            # who the client is counts from its first request on, until that has expired
+            identity = client.identity
+        return Search(self._configured, identity.attributes(instance_id))
+
     def subscribe(
-        self, identity: Identity, instance_id: bytes, now_ms: int
+        self, identity: Identity, instance_id: bytes, now_ms: int, search: Search | None
     ) -> tuple[ErrorCode, TelemetryClient]:
         """Return whether a client may know its subscription now, and the client.
 
         Args:
             identity: who asks.
-            instance_id: zeros for a client that does not have one yet.
-            now_ms: milliseconds since the epoch that never go back.
+            instance_id: of the client.
+            now_ms: as in search().
+            search: what search() has returned; it has ended.
 
         Rule: P-151 (ClientMetricsManager.processGetTelemetrySubscriptionRequest).
         """
-        if instance_id == NO_INSTANCE:
-            instance_id = self._new_id(identity.node_id)
-        client, instance = self._client(identity, instance_id, now_ms)
+        client, instance = self._client(identity, instance_id, now_ms, search)
         is_early = now_ms - max(instance.get_ms, instance.push_ms) < instance.wanted.interval_ms
         if not is_early:
             instance.get_ms = now_ms
@@ -79,6 +103,7 @@ class Telemetry:
         compression_type: int,
         size_bytes: int,
         now_ms: int,
+        search: Search | None,
         *,
         is_terminating: bool,
         bytes_max: int,
@@ -91,15 +116,16 @@ class Telemetry:
             subscription: the id of its subscription.
             compression_type: the codec's id.
             size_bytes: of the metrics as they came.
-            now_ms: as in subscribe().
+            now_ms: as in search().
+            search: as in subscribe().
             is_terminating: whether the client says that it is the last push.
             bytes_max: telemetry.max.bytes.
 
         Rule: P-154 (ClientMetricsManager.validatePushRequest).
         """
-        if instance_id in _RESERVED:
+        if instance_id in RESERVED:
             return ErrorCode.INVALID_REQUEST, None
-        client, instance = self._client(identity, instance_id, now_ms)
+        client, instance = self._client(identity, instance_id, now_ms, search)
         error = ErrorCode.NONE
         if instance.is_terminating:
             error = ErrorCode.INVALID_REQUEST
@@ -132,7 +158,7 @@ class Telemetry:
             client: that has pushed.
             pushed: what was read.
             size_bytes: of the metrics as they came.
-            now_ms: as in subscribe().
+            now_ms: as in search().
             is_terminating: as in check_push().
         """
         client.pushes += 1
@@ -150,34 +176,35 @@ class Telemetry:
         if client.instance is not None:
             client.instance.last_error = error
 
-    def _new_id(self, node_id: int) -> bytes:
-        """Return an id that no client of the broker has."""
-        while self.clients.get(node_id, new_id := self._make_id()) is not None:
-            pass
-        return new_id
+    def _known(
+        self, identity: Identity, instance_id: bytes, now_ms: int
+    ) -> tuple[TelemetryClient | None, Instance | None]:
+        """Return a client, and its instance unless that has expired; None for what is not there."""
+        client = self.clients.get(identity.node_id, instance_id)
+        instance = None if client is None else client.instance
+        is_over = instance is not None and instance.expires_ms <= now_ms
+        return client, None if is_over else instance
 
     def _client(
-        self, identity: Identity, instance_id: bytes, now_ms: int
+        self, identity: Identity, instance_id: bytes, now_ms: int, search: Search | None
     ) -> tuple[TelemetryClient, Instance]:
-        """Return a client with its instance by the subscriptions that are in force.
+        """Return a client with its instance by the subscriptions that were searched.
 
         See: P-155 (ClientMetricsManager.clientInstance).
         """
-        client = self.clients.get(identity.node_id, instance_id)
-        instance = None if client is None else client.instance
-        version = self._configured.version
-        is_over = instance is None or instance.expires_ms <= now_ms
-        if client is None or instance is None or is_over or instance.version != version:
-            # who the client is counts from its first request on, until that has expired
-            if client is not None and not is_over:
+        client, instance = self._known(identity, instance_id, now_ms)
+        if search is not None and (instance is None or instance.version != search.version):
+            if client is not None and instance is not None:
                 identity = client.identity._replace(connection_id=identity.connection_id)
-            wanted = wanted_of(self._configured.all(), identity.attributes(instance_id))
-            instance = Instance(subscription_id(wanted, instance_id), version, wanted)
+            wanted = search.wanted
+            instance = Instance(subscription_id(wanted, instance_id), search.version, wanted)
             if client is None:
                 client = TelemetryClient(instance_id, identity, wanted)
             client.tell(identity, wanted)
             client.instance = instance
             self.clients.connected(client)
+        assert client is not None
+        assert instance is not None
         instance.expires_ms = now_ms + expiry_ms(instance.wanted)
         self.clients.used(client, now_ms)
         return client, instance

@@ -5,10 +5,10 @@ import pytest
 from broker_lite.control.telemetry.subscription import (
     ATTRIBUTES,
     Configured,
+    Search,
     Wanted,
     check_subscription,
     subscription_id,
-    wanted_of,
 )
 from broker_lite.errors import BrokerError, ErrorCode
 
@@ -61,14 +61,34 @@ def test_p132_an_illegal_pattern(match: str) -> None:
     assert caught.value.message == f"Illegal client matching pattern: {match}"
 
 
+class Scene:
+    """Subscriptions that can be changed."""
+
+    def __init__(self, **configs: dict[str, str]) -> None:
+        self.configs = configs
+        self.changes = 0
+        self.configured = Configured(
+            lambda: self.changes, lambda: self.configs, lambda name: self.configs.get(name, {})
+        )
+
+    def wanted(self) -> Wanted:
+        search = Search(self.configured, CLIENT)
+        assert search.version == self.changes
+        for _ in search:
+            pass
+        return search.wanted
+
+
+ONE = {"metrics": "b,a", "interval.ms": "5000"}
+TWO = {"metrics": "c,a"}
+OTHER = {"metrics": "*", "match": "client_id=nobody"}
+EVERYTHING = {"metrics": "d,*"}
+
+
 def test_p153_subscriptions_together() -> None:
-    one = check_subscription("1", {"metrics": "b,a", "interval.ms": "5000"})
-    two = check_subscription("2", {"metrics": "c,a"})
-    other = check_subscription("3", {"metrics": "*", "match": "client_id=nobody"})
-    everything = check_subscription("4", {"metrics": "d,*"})
-    assert wanted_of([], CLIENT) == Wanted((), 300_000)
-    assert wanted_of([two, one, other], CLIENT) == Wanted(("a", "b", "c"), 5000)
-    assert wanted_of([two, everything], CLIENT) == Wanted(("*",), 300_000)
+    assert Scene().wanted() == Wanted((), 300_000)
+    assert Scene(two=TWO, one=ONE, other=OTHER).wanted() == Wanted(("a", "b", "c"), 5000)
+    assert Scene(two=TWO, everything=EVERYTHING).wanted() == Wanted(("*",), 300_000)
 
 
 @pytest.mark.parametrize(
@@ -83,19 +103,32 @@ def test_p153_an_id_is_kafkas(instance: str, wanted: Wanted, number: int) -> Non
 
 
 def test_subscriptions_are_compiled_once_for_each_change() -> None:
-    configs = {"s": {"metrics": "a"}}
-    changes = 0
-    configured = Configured(lambda: changes, lambda: configs, lambda name: configs[name])
-    before = configured.all()
-    assert [each.metrics for each in before] == [("a",)]
-    assert configured.all() is before
-    configs["t"] = {"metrics": "b"}
-    changes += 1
-    assert [each.metrics for each in configured.all()] == [("a",), ("b",)]
+    scene = Scene(s=ONE, t=TWO)
+    before = scene.configured.get("s")
+    assert before is not None
+    assert scene.wanted().metrics == ("a", "b", "c")
+    scene.configs["t"] = {"metrics": "x"}
+    assert scene.wanted().metrics == ("a", "b", "x")
+    assert scene.configured.get("s") is before
+    del scene.configs["s"]
+    assert scene.wanted().metrics == ("x",)
+    assert scene.configured.get("s") is None
+
+
+def test_a_search_goes_on_when_subscriptions_change() -> None:
+    """Its version is the old one, so that the next request of the client searches again."""
+    scene = Scene(s=ONE, t=TWO)
+    search = Search(scene.configured, CLIENT)
+    steps = iter(search)
+    next(steps)
+    del scene.configs["t"]
+    scene.changes += 1
+    assert list(steps) == [None]
+    assert search.wanted.metrics == ("a", "b")
+    assert search.version == 0
 
 
 def test_a_subscription_that_only_a_kafka_could_use(caplog: pytest.LogCaptureFixture) -> None:
-    configs = {"theirs": {"match": "client_id=(?!a)b"}, "ours": {"metrics": "b"}}
-    configured = Configured(lambda: 0, lambda: configs, lambda name: configs[name])
-    assert [each.metrics for each in configured.all()] == [("b",)]
+    scene = Scene(theirs={"match": "client_id=(?!a)b"}, ours={"metrics": "b"})
+    assert scene.wanted().metrics == ("b",)
     assert "'theirs' to client metrics is not used: " in caplog.text

@@ -7,9 +7,10 @@ import pytest
 
 from broker_lite.control.telemetry.clients import Identity, TelemetryClient
 from broker_lite.control.telemetry.series import Point, Pushed
-from broker_lite.control.telemetry.subscription import Configured
+from broker_lite.control.telemetry.subscription import Configured, Search
 from broker_lite.control.telemetry.telemetry import Telemetry
 from broker_lite.errors import ErrorCode
+from tests.support.subscribed import subscribe
 
 NONE, INVALID = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 EARLY, UNKNOWN = ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.UNKNOWN_SUBSCRIPTION_ID
@@ -35,11 +36,17 @@ class Scene:
         self.subscription = 0
 
     def get(self, identity: Identity = ME) -> ErrorCode:
-        error, client = self.telemetry.subscribe(identity, self.id, self.now_ms)
+        error, client = subscribe(self.telemetry, identity, self.id, self.now_ms)
         if error is NONE:
             assert client.instance is not None
             self.id, self.subscription = client.instance_id, client.instance.subscription_id
         return error
+
+    def search(self, identity: Identity, instance_id: bytes) -> Search | None:
+        search = self.telemetry.search(identity, instance_id, self.now_ms)
+        for _ in search or ():
+            pass
+        return search
 
     def push(self, wrong: int = 0, identity: Identity = ME, **changed: Any) -> ErrorCode:
         fields: dict[str, Any] = {
@@ -49,7 +56,12 @@ class Scene:
             "bytes_max": 100,
         }
         error, _ = self.telemetry.check_push(
-            identity, self.id, self.subscription ^ wrong, now_ms=self.now_ms, **fields | changed
+            identity,
+            self.id,
+            self.subscription ^ wrong,
+            now_ms=self.now_ms,
+            search=self.search(identity, self.id),
+            **fields | changed,
         )
         return error
 

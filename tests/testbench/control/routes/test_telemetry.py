@@ -21,6 +21,7 @@ from broker_lite.testbench.control.routes.telemetry import (
 from broker_lite.testbench.waits import Waits
 from broker_lite.testing import Broker, BrokerFailed
 from tests.support.pushed_metrics import PushingClient, message
+from tests.support.subscribed import subscribe
 from tests.testbench.conftest import Others
 
 SUBSCRIPTION = "/v1/telemetry/subscriptions/s"
@@ -179,7 +180,7 @@ def test_a_look_at_much_lets_others_run(others: Others, clients: int) -> None:
     telemetry = Telemetry(configured, lambda: next(ids).to_bytes(16, "little"))
     me = Identity(1, "app", "soft", "1.2", "127.0.0.1", 5000, 7)
     for _ in range(clients):
-        _, one = telemetry.subscribe(me, bytes(16), 1_700_000_000_000)
+        _, one = subscribe(telemetry, me, bytes(16), 1_700_000_000_000)
         points = [Point(f"m{number}", (), 1) for number in range(30 // clients)]
         one.take(Pushed({}, points, 0), 1_700_000_000_000)
     life = SimpleNamespace(
