@@ -11,7 +11,8 @@ from broker_lite.errors import BrokerError
 from broker_lite.explain.explanation import Field, Refused
 from broker_lite.explain.judging import Judge, Verdict, error_name
 from broker_lite.log.validate.produced_batch import CODEC_MAX
-from broker_lite.log.validate.validated import NO_TIMESTAMP, RejectedRecords
+from broker_lite.log.validate.rejected import RejectedRecords
+from broker_lite.log.validate.validated import NO_TIMESTAMP
 from broker_lite.record.batch import (
     CURRENT_MAGIC,
     LOG_APPEND_TIME_FLAG,

@@ -1,8 +1,9 @@
 """The settings of a topic that its logs need."""
 
 from dataclasses import dataclass
+from typing import Final
 
-_INT64_MAX = (1 << 63) - 1
+_INT64_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ REPLICATION: Final = AppendOrigin.REPLICATION
 HIGH_WATERMARK: Final = -1
 NO_LEADER: Final = -1
 # Base offset, length, leader epoch: the checksum does not cover them.
-_STAMP: Final = struct.Struct(">qii")
+_STAMP: Final = struct.Struct(">qii").pack_into
 
 
 class AppendInfo(NamedTuple):
@@ -190,7 +190,7 @@ class Log:
                 if duplicate[1] >= self.visibility.high_watermark:  # written, but not yet flushed
                     self.visibility.show_or_hold(base_offset)
                 return AppendInfo(*duplicate, self.log_start_offset, True)
-        _STAMP.pack_into(buffer, 0, base_offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
+        _STAMP(buffer, 0, base_offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
         segment.append(buffer, base_offset, last_offset, max_timestamp, config.index_interval_bytes)
         self.log_end_offset = end_offset = last_offset + 1
         if has_producer:
@@ -255,7 +255,7 @@ class Log:
         segment = self.segments.active
         if should_roll(segment, self.config, size_bytes, offset, now_ms, now_ms):
             segment = self.roll(now_ms)
-        _STAMP.pack_into(batch, 0, offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
+        _STAMP(batch, 0, offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
         segment.append(batch, offset, offset, now_ms, self.config.index_interval_bytes)
         self.log_end_offset = offset + 1
         completed = state.apply_marker(

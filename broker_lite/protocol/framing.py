@@ -21,7 +21,7 @@ no Produce closes the connection before it is read (P-02).
 
 import mmap
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from broker_lite.protocol.request_memory import (
@@ -50,14 +50,20 @@ _JOINED_BYTES_MAX: Final = 64 * 1024
 # tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
-_SIZE: Final = struct.Struct(">i")
+_READ_SIZE: Final[Callable[[bytearray | mmap.mmap, int], tuple[int]]] = struct.Struct(
+    ">i"
+).unpack_from
 _KEY: Final = struct.Struct(">h")
 _SIZE_AND_KEY: Final = struct.Struct(">ih")
 # api key, version, correlation id, length of the client id
-_REQUEST_HEADER: Final = struct.Struct(">hhih")
+_READ_HEADER: Final[Callable[[memoryview], tuple[int, int, int, int]]] = struct.Struct(
+    ">hhih"
+).unpack_from
 # size and correlation id; the flexible header adds tagged fields, of which there are none
-_RESPONSE_HEAD: Final = struct.Struct(">ii")
-_RESPONSE_HEAD_FLEXIBLE: Final = struct.Struct(">iix")
+_PACK_HEAD: Final = struct.Struct(">ii").pack
+_PACK_HEAD_FLEXIBLE: Final = struct.Struct(">iix").pack
+_HEAD_BYTES: Final = 4
+_HEAD_FLEXIBLE_BYTES: Final = 5
 
 
 class ProtocolError(Exception):
@@ -179,6 +185,8 @@ class RequestFraming:
         missing_bytes = self._start + self._frame_bytes - end
         if missing_bytes < _EXACT_READ_BYTES:
             missing_bytes = max(self._last_frame_bytes, READ_AHEAD_BYTES)
+            if end == 0 and missing_bytes >= self._capacity:
+                return self._view
         return self._view[end : end + missing_bytes]
 
     def bytes_received(self, count: int) -> None:
@@ -203,7 +211,7 @@ class RequestFraming:
         available_bytes = self._end - start
         if available_bytes < _SIZE_BYTES:
             return None
-        size_bytes: int = _SIZE.unpack_from(self._buffer, start)[0]
+        (size_bytes,) = _READ_SIZE(self._buffer, start)
         if not _SHORTEST_HEADER_BYTES <= size_bytes <= self._request_bytes_max:
             raise ProtocolError(f"a frame of {size_bytes} bytes is announced")
         if size_bytes > self._control_bytes_max and available_bytes >= _SIZE_AND_KEY_BYTES:
@@ -323,14 +331,14 @@ def decode_header(frame: memoryview, flexible_from: Mapping[int, int]) -> Reques
     """
     length: int
     try:
-        api_key, api_version, correlation_id, length = _REQUEST_HEADER.unpack_from(frame)
+        api_key, api_version, correlation_id, length = _READ_HEADER(frame)
         position = _SHORTEST_HEADER_BYTES
         client_id = None
         if length >= 0:
             position += length
             if position > len(frame):
                 invalid_length("client_id", length)
-            client_id = str(frame[_SHORTEST_HEADER_BYTES:position], "utf-8", "replace")
+            client_id = frame[_SHORTEST_HEADER_BYTES:position].tobytes().decode("utf-8", "replace")
         is_flexible = api_version >= flexible_from.get(api_key, _NEVER_FLEXIBLE)
         if is_flexible:
             position = skip_tags(frame, position)
@@ -339,6 +347,12 @@ def decode_header(frame: memoryview, flexible_from: Mapping[int, int]) -> Reques
     return _make(
         Request, (api_key, api_version, correlation_id, client_id, frame, position, is_flexible)
     )
+
+
+def _pack_head(body_bytes: int, correlation_id: int, flexible: bool) -> bytes:
+    if flexible:
+        return _PACK_HEAD_FLEXIBLE(_HEAD_FLEXIBLE_BYTES + body_bytes, correlation_id)
+    return _PACK_HEAD(_HEAD_BYTES + body_bytes, correlation_id)
 
 
 def framed(request: Request, body: Sequence[bytes | PartT]) -> list[bytes | PartT]:
@@ -355,11 +369,14 @@ def framed(request: Request, body: Sequence[bytes | PartT]) -> list[bytes | Part
     See: P-01, P-05.
     """
     flexible = request.flexible and request.api_key != _API_VERSIONS_KEY
-    head = _RESPONSE_HEAD_FLEXIBLE if flexible else _RESPONSE_HEAD
-    size_bytes = head.size - _SIZE_BYTES
+    if len(body) == 1:
+        only = body[0]
+        if isinstance(only, bytes) and len(only) <= _JOINED_BYTES_MAX:  # nearly all are like this
+            return [_pack_head(len(only), request.correlation_id, flexible) + only]
+    body_bytes = 0
     for part in body:
-        size_bytes += len(part) if isinstance(part, bytes) else part.size_bytes
-    start = head.pack(size_bytes, request.correlation_id)
+        body_bytes += len(part) if isinstance(part, bytes) else part.size_bytes
+    start = _pack_head(body_bytes, request.correlation_id, flexible)
     if body:
         first = body[0]
         if isinstance(first, bytes) and len(first) <= _JOINED_BYTES_MAX:

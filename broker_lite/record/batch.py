@@ -10,7 +10,8 @@ Rule: R-15.
 """
 
 import struct
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import CorruptMessage
 from broker_lite.record.crc import crc32c
@@ -75,7 +76,12 @@ _FLAGS: Final = 0x7F
 
 SEQUENCE_MAX: Final = 2**31 - 1
 
+_Fields: TypeAlias = tuple[
+    int, int, int, int, int, int, int, int, int, int, int, int, int
+]  # those of Header
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+# with the type of what it returns, which spares a compiled caller to iterate over it
+_READ_HEADER: Final[Callable[[memoryview, int], _Fields]] = HEADER.unpack_from
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _UINT32: Final = struct.Struct(">I")
@@ -214,7 +220,7 @@ class RecordBatch:
             self.producer_epoch,
             self.base_sequence,
             self.record_count,
-        ) = HEADER.unpack_from(buffer, position)
+        ) = _READ_HEADER(buffer, position)
 
     @property
     def end(self) -> int:

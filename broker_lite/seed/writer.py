@@ -13,7 +13,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, KafkaStorageError, SettingsError
 from broker_lite.log.validate.produced_batch import validate_records
-from broker_lite.log.validate.validated import RejectedRecords
+from broker_lite.log.validate.rejected import RejectedRecords
 from broker_lite.record.batch import MAX_RECORD_OVERHEAD
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.murmur2 import partition_of_key

@@ -38,8 +38,8 @@ _APPEND_TIME_FROM: Final = 2
 _TRANSACTIONS_FROM: Final = 3
 _LOG_START_FROM: Final = 5
 _RECORD_ERRORS_FROM: Final = 8
-_FLEXIBLE_FROM: Final = 9
-_TOPIC_IDS_FROM: Final = 13
+FLEXIBLE_FROM: Final = 9
+TOPIC_IDS_FROM: Final = 13
 
 # tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 200 ns more
 _make: Final = tuple.__new__
@@ -114,9 +114,9 @@ def decode_produce_request(
         raise DecodeError(f"ProduceRequest has no version {version} here")
     view = body if type(body) is memoryview else memoryview(body)
     try:
-        if version < _FLEXIBLE_FROM:
+        if version < FLEXIBLE_FROM:
             return _decode_old(view, position, version >= _TRANSACTIONS_FROM)
-        return _decode_flexible(view, position, version >= _TOPIC_IDS_FROM)
+        return _decode_flexible(view, position, version >= TOPIC_IDS_FROM)
     except UNDERFLOW:
         raise DecodeError(f"ProduceRequest v{version} ends too early") from None
 
@@ -272,7 +272,7 @@ def encode_produce_response(
 
     See: V-01.
     """
-    flexible = version >= _FLEXIBLE_FROM
+    flexible = version >= FLEXIBLE_FROM
     end = _END_OF_TOPIC if flexible else b""
     topics: dict[str | bytes, list[bytes]] = {}
     for (topic, index), answer in answers.items():
@@ -299,7 +299,7 @@ def encode_produce_response(
 
 def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
     code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
-    if version >= _FLEXIBLE_FROM and not record_errors and message is None:
+    if version >= FLEXIBLE_FROM and not record_errors and message is None:
         return _PARTITION_V9(index, code, base_offset, append_time_ms, start_offset, 1, 0)
     if version < _LOG_START_FROM:
         if version < _APPEND_TIME_FROM:
@@ -309,7 +309,7 @@ def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
         return _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset)
     if not record_errors and message is None:
         return _PARTITION_V8(index, code, base_offset, append_time_ms, start_offset, 0, -1)
-    return _with_errors(index, answer, flexible=version >= _FLEXIBLE_FROM)
+    return _with_errors(index, answer, flexible=version >= FLEXIBLE_FROM)
 
 
 def _current_leader(leader: int, leader_epoch: int) -> bytes:

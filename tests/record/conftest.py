@@ -65,6 +65,7 @@ refused = in_both_forms("refused")
 rewrite = in_both_forms("rewrite")
 scan = in_both_forms("scan")
 synthetic = in_both_forms("synthetic")
+totals = in_both_forms("totals")
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,15 @@ from broker_lite.handler.endpoints import LEADERS_FROM, NO_HINTS, hints_of
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce.append import append, append_at_once
-from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, Accepted, check, unknown
+from broker_lite.handler.produce.check import (
+    NO_TOPIC,
+    OLDEST_OF_BATCHES,
+    Accepted,
+    check,
+    unknown,
+    usual_batch,
+    usual_topic,
+)
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
 from broker_lite.handler.produce.replicated import wait_until_replicated
@@ -46,9 +54,9 @@ from broker_lite.wire.produce import (
     PartitionAnswer,
     PartitionKey,
     ProduceRequest,
-    decode_produce_request,
     encode_produce_response,
 )
+from broker_lite.wire.short_produce import decode_only_partition, encode_only_answer
 
 _ACKS: Final = frozenset((-1, 0, 1))
 _ALL: Final = -1
@@ -94,35 +102,33 @@ def begin(context: HandlerContext, request: Request) -> Parts | Rest:
         DecodeError: the bytes are not a request of this version.
     """
     version = request.api_version
-    produce = decode_produce_request(request.body, version, request.position)
-    transactional_id, acks, _, topics = produce
+    only = decode_only_partition(request.body, version, request.position)
+    if isinstance(only, ProduceRequest):
+        return partial(_append_all, context, request, only)
+    acks, index, records = only.acks, only.index, only.records
+    topic = usual_topic(context, only)
+    batch = usual_batch(records, version)
     if (
         (acks != 1 and acks != _ALL)
-        or transactional_id is not None
         or context.authorizer is not None
         or version < OLDEST_OF_BATCHES
-        or len(topics) != 1
-        or len(topics[0][2]) != 1
+        or topic is None
+        or batch is None
     ):
-        return partial(_append_all, context, request, produce)
-    try:
-        accepted, refused = check(context, produce, version)
-    except BrokerError:  # it is told where all such errors are
-        return partial(_append_all, context, request, produce)
-    if refused:
-        return partial(_append_all, context, request, produce)
+        return partial(_append_all, context, request, only.to_request())
     commits = context.cluster.logs.commits
     failures, needs_all = commits.failures, acks == _ALL
-    key, (topic, index, records, _) = next(iter(accepted.items()))
     answer = _refused(topic, request, True) or append_at_once(
-        context, topic, index, records, needs_all=needs_all
+        context, topic, index, records, needs_all=needs_all, batch=batch
     )
     if answer is None:
-        return partial(_append_all, context, request, produce)
-    answers = {key: answer}
+        return partial(_append_all, context, request, only.to_request())
     if answer[0] or _has_to_wait(context, acks, failures):
-        return partial(_finish, context, request, produce, accepted, answers, failures)
-    return [encode_produce_response(answers, version)]
+        key = (only.topic, index)
+        accepted = {key: Accepted(topic, index, records, None)}
+        answers = {key: answer}
+        return partial(_finish, context, request, only.to_request(), accepted, answers, failures)
+    return [encode_only_answer(only, answer, version)]
 
 
 async def _append_all(

@@ -26,13 +26,15 @@ from broker_lite.handler.refusals import why_of
 from broker_lite.log.canned.endless import SyntheticTopic
 from broker_lite.log.validate.old_messages import validate_old_records
 from broker_lite.log.validate.produced_batch import validate_records
-from broker_lite.log.validate.validated import (
-    RejectedRecords,
-    TakesLong,
-    ValidatedRecords,
-    ValidationConfig,
+from broker_lite.log.validate.rejected import RejectedRecords
+from broker_lite.log.validate.validated import TakesLong, ValidatedRecords, ValidationConfig
+from broker_lite.record.batch import (
+    ATTRIBUTES_OFFSET,
+    CODEC_MASK,
+    CURRENT_MAGIC,
+    MAGIC_OFFSET,
+    RecordBatch,
 )
-from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, CURRENT_MAGIC, MAGIC_OFFSET
 from broker_lite.record.legacy.messages import ATTRIBUTES_OFFSET as LEGACY_ATTRIBUTES_OFFSET
 from broker_lite.record.stopping import Stop, WorkStopped
 from broker_lite.wire.produce import PartitionAnswer
@@ -74,6 +76,7 @@ def append_at_once(
     *,
     is_old: bool = False,
     needs_all: bool = False,
+    batch: RecordBatch | None = None,
 ) -> PartitionAnswer | None:
     """Validate and append one batch, unless that takes long.
 
@@ -85,6 +88,7 @@ def append_at_once(
         guard: see append().
         is_old: see append().
         needs_all: see append().
+        batch: see validate_records().
 
     Returns:
         The answer for the partition, also for an error; None if a thread has to validate the batch.
@@ -98,7 +102,7 @@ def append_at_once(
         config = context.cluster.validation_config(topic)
         log = _led_log(context, name, index, needs_all)
         now_ms = context.clock.now_ms()
-        validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
+        validated = validate_at_once(records, config, now_ms, index, is_old=is_old, batch=batch)
         if validated is None:
             return None
         return _append_validated(context, log, validated, guard, now_ms)
@@ -278,7 +282,13 @@ def answers_log_start_offset(error: BrokerError) -> bool:
 
 
 def validate_at_once(
-    records: memoryview, config: ValidationConfig, now_ms: int, index: int, *, is_old: bool
+    records: memoryview,
+    config: ValidationConfig,
+    now_ms: int,
+    index: int,
+    *,
+    is_old: bool,
+    batch: RecordBatch | None = None,
 ) -> ValidatedRecords | None:
     """Validate in the event loop; None if that takes long, because the records are or become large.
 
@@ -293,7 +303,9 @@ def validate_at_once(
     if len(records) > INLINE_BYTES_MAX and _is_costly(records, config):
         return None
     try:
-        return validate_records(records, config, now_ms=now_ms, partition=index, at_once=True)
+        return validate_records(
+            records, config, now_ms=now_ms, partition=index, at_once=True, batch=batch
+        )
     except TakesLong:
         return None
 

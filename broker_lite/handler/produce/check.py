@@ -28,12 +28,20 @@ from broker_lite.record.batch import (
     CODEC_MASK,
     CURRENT_MAGIC,
     LOG_OVERHEAD,
+    RECORD_BATCH_OVERHEAD,
     RECORD_OVERHEAD_V0,
     TRANSACTIONAL_FLAG,
     Entry,
+    RecordBatch,
     walk,
 )
-from broker_lite.wire.produce import PartitionAnswer, PartitionKey, ProduceRequest, Topics
+from broker_lite.wire.produce import (
+    PartitionAnswer,
+    PartitionKey,
+    ProduceRequest,
+    Topics,
+)
+from broker_lite.wire.short_produce import OnlyPartition
 
 OLDEST_OF_BATCHES: Final = 3
 """The first version whose records are one v2 batch, which is checked by one look at its header."""
@@ -87,6 +95,44 @@ def check(context: HandlerContext, produce: ProduceRequest, version: int) -> Sor
     if sort_partitions(context, produce.topics, version, accepted, refused):
         check_one_producer(accepted.values())
     return accepted, refused
+
+
+def usual_topic(context: HandlerContext, request: OnlyPartition) -> Topic | None:
+    """Return the topic of a request if it has the partition; else check() has to say what is wrong.
+
+    See: V-08.
+    """
+    cluster, name = context.cluster, request.topic
+    topic = cluster.topics.get(name) if isinstance(name, str) else cluster.topics_by_id.get(name)
+    if topic is None or not 0 <= request.index < len(topic.partitions):
+        return None
+    return topic
+
+
+def usual_batch(records: memoryview, version: int) -> RecordBatch | None:
+    """Return records as one whole batch if check() would have nothing to say about them.
+
+    Args:
+        records: of one partition.
+        version: of the request.
+
+    Returns:
+        None for a transactional batch, and if check() has to look whether it is one batch.
+
+    See: V-06, V-09, V-21.
+    """
+    size_bytes = len(records)
+    if size_bytes < RECORD_BATCH_OVERHEAD:
+        return None
+    batch = RecordBatch(records, 0, size_bytes)
+    if (
+        batch.length != size_bytes - LOG_OVERHEAD
+        or batch.magic != CURRENT_MAGIC
+        or batch.attributes & TRANSACTIONAL_FLAG
+        or (version < ZSTD_SINCE_VERSION and batch.attributes & CODEC_MASK >= ZSTD)
+    ):
+        return None
+    return batch
 
 
 def needs_transactional_id() -> BrokerError:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from broker_lite.errors import ErrorCode, OffsetOutOfRange, UnknownServerError
 from broker_lite.log.canned.run import CannedRun, CannedSlice
 from broker_lite.log.canned.runs import CannedRuns
-from broker_lite.log.validate.validated import RejectedRecords
+from broker_lite.log.validate.rejected import RejectedRecords
 from broker_lite.record.canned import START_MS, CannedShape
 
 LOG_START: Final = 0

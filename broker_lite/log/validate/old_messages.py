@@ -31,12 +31,8 @@ from broker_lite.log.validate.produced_batch import (
     STREAM_PARTS_MAX,
     validate_records,
 )
-from broker_lite.log.validate.validated import (
-    NO_TIMESTAMP,
-    RejectedByTimestamp,
-    ValidatedRecords,
-    ValidationConfig,
-)
+from broker_lite.log.validate.rejected import RejectedByTimestamp
+from broker_lite.log.validate.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
     CODEC_MASK,

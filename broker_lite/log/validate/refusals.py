@@ -14,7 +14,7 @@ from broker_lite.errors import (
     TooManyRecords,
     UnknownServerError,
 )
-from broker_lite.log.validate.validated import RejectedRecords
+from broker_lite.log.validate.rejected import RejectedRecords
 from broker_lite.record.batch import CONTROL_FLAG, RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.loops.scan_status import ScanStatus

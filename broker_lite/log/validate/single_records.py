@@ -6,14 +6,16 @@ This runs only if the totals of all records show that some of them may have to b
 from typing import Final
 
 from broker_lite.log.validate import refusals
-from broker_lite.log.validate.validated import (
-    INT64_MAX,
-    NO_TIMESTAMP,
-    PlainRecords,
+from broker_lite.log.validate.rejected import (
     RecordError,
     RejectedAsInvalid,
     RejectedByTimestamp,
     RejectedRecords,
+)
+from broker_lite.log.validate.validated import (
+    INT64_MAX,
+    NO_TIMESTAMP,
+    PlainRecords,
     ValidationConfig,
 )
 from broker_lite.record.batch import RecordBatch

@@ -1,9 +1,8 @@
-"""The types of the validator: a topic's configuration, the result for the log, the errors."""
+"""The types of the validator: a topic's configuration, and the result for the log."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.record.batch import RecordBatch
 
 NO_TIMESTAMP: Final = -1
@@ -55,7 +54,7 @@ class ValidatedRecords(NamedTuple):
         log_append_time_ms: the append time with LogAppendTime, else -1.
     """
 
-    buffer: memoryview
+    buffer: "memoryview"  # a name that mypyc does not know
     batch: RecordBatch
     record_count: int
     max_timestamp: int
@@ -78,7 +77,7 @@ class PlainRecords(NamedTuple):
         codec_failed: the codec stopped with an error after these bytes.
     """
 
-    buffer: "memoryview"  # a name that mypyc does not know
+    buffer: "memoryview"
     start: int
     end: int
     full_reader: bool
@@ -101,33 +100,3 @@ class RecordTotals(NamedTuple):
 
 class TakesLong(Exception):
     """The validation would take too long for the event loop; nothing was changed."""
-
-
-class RecordError(NamedTuple):
-    """The reason why a record was refused; batch_index is its place in the batch, from 0."""
-
-    batch_index: int
-    message: str
-
-
-class RejectedRecords(BrokerError):
-    """A batch is refused because of some of its records.
-
-    See: V-44 (RecordValidationException).
-    """
-
-    def __init__(self, message: str, record_errors: list[RecordError]) -> None:
-        super().__init__(message)
-        self.record_errors = record_errors
-
-
-class RejectedAsInvalid(RejectedRecords):
-    """Records were refused, none of them for its timestamp (error code 87)."""
-
-    code = ErrorCode.INVALID_RECORD
-
-
-class RejectedByTimestamp(RejectedRecords):
-    """Records were refused, at least one of them for its timestamp (error code 32)."""
-
-    code = ErrorCode.INVALID_TIMESTAMP

@@ -2,6 +2,8 @@
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
+from broker_lite.record.loops.totals cimport RecordTotals
+
 
 @cython.final
 cdef class RecordCursor:
@@ -32,26 +34,11 @@ cdef class RecordCursor:
     cpdef int64_t read_record(self) noexcept nogil
 
 
-@cython.final
-cdef class RecordTotals:
-    cdef readonly int64_t position
-    cdef readonly int64_t records_read
-    cdef readonly int64_t max_timestamp
-    cdef readonly int64_t min_timestamp
-    cdef readonly int64_t null_keys
-    cdef readonly bint sequential
-
-    @cython.locals(
-        sign=uint64_t, mask=uint64_t, base=uint64_t, wrapped=uint64_t, max_timestamp=int64_t,
-        min_timestamp=int64_t, null_keys=int64_t, sequential=bint, records_read=int64_t,
-        status=int64_t, position=int64_t, timestamp=int64_t,
-    )
-    cpdef int64_t walk(
-        self, RecordCursor cursor, int64_t count, int64_t base_timestamp
-    ) noexcept nogil
+@cython.locals(status=int64_t)
+cdef int64_t walk(RecordCursor cursor, RecordTotals totals, int64_t count) noexcept nogil
 
 
-@cython.locals(status=int64_t, cursor=RecordCursor, totals=RecordTotals)
+@cython.locals(status=int64_t, is_long=bint, cursor=RecordCursor, totals=RecordTotals)
 cpdef tuple scan_records(
     const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
     int64_t base_timestamp, bint full_reader,

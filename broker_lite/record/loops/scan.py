@@ -18,6 +18,7 @@ except ImportError:
     from broker_lite.record.loops import lending as cython
 
 from broker_lite.record.loops.lending import LENT_BYTES_MIN
+from broker_lite.record.loops.totals import RecordTotals
 
 
 class RecordCursor:
@@ -198,59 +199,21 @@ class RecordCursor:
         return 0
 
 
-class RecordTotals:
-    """The sums of a walk over the records of a batch; scan_records() describes them."""
+def walk(cursor: RecordCursor, totals: RecordTotals, count: int) -> int:
+    """Read the records that are left of a batch, add them to the totals, and return the status.
 
-    def __init__(self) -> None:
-        self.position = 0
-        self.records_read = 0
-        self.max_timestamp = -1
-        self.min_timestamp = 0x7FFFFFFFFFFFFFFF
-        self.null_keys = 0
-        self.sequential = True
-
-    def walk(self, cursor: RecordCursor, count: int, base_timestamp: int) -> int:
-        """Read the records of a batch and return the status.
-
-        Rule: R-37 (DefaultRecordBatch.iterator).
-        """
-        sign = 0x8000000000000000
-        mask = 0xFFFFFFFFFFFFFFFF
-        max_timestamp = -1
-        min_timestamp = 0x7FFFFFFFFFFFFFFF
-        null_keys = 0
-        sequential = True
-        records_read = 0
-        status = 0
-        position = cursor.position
-        base = base_timestamp & mask
-        if count < 0:
-            status = 1
-        while records_read < count:
-            status = cursor.read_record()
-            if status != 0:
-                break
-            position = cursor.position
-            wrapped = (base + cursor.timestamp_delta) & mask
-            timestamp = (wrapped ^ sign) - sign
-            if timestamp > max_timestamp:
-                max_timestamp = timestamp
-            if timestamp < min_timestamp and timestamp != -1:
-                min_timestamp = timestamp
-            if cursor.key_length < 0:
-                null_keys += 1
-            if cursor.offset_delta != records_read:
-                sequential = False
-            records_read += 1
-        if status == 0 and count > 0 and position < cursor.end:
-            status = 4
-        self.position = position
-        self.records_read = records_read
-        self.max_timestamp = max_timestamp
-        self.min_timestamp = min_timestamp
-        self.null_keys = null_keys
-        self.sequential = sequential
-        return status
+    Rule: R-37 (DefaultRecordBatch.iterator).
+    """
+    if count < 0:
+        return 1
+    while totals.records_read < count:
+        status = cursor.read_record()
+        if status != 0:
+            return status
+        totals.add(cursor.position, cursor.timestamp_delta, cursor.offset_delta, cursor.key_length)
+        totals.pass_usual(cursor.buffer, cursor.end, count)
+        cursor.position = totals.position
+    return 4 if count > 0 and totals.position < cursor.end else 0
 
 
 def scan_records(
@@ -279,13 +242,24 @@ def scan_records(
 
     Rule: R-37 (DefaultRecordBatch.iterator).
     """
-    cursor = RecordCursor(buffer, start, end, full_reader)
-    totals = RecordTotals()
-    if end - start > LENT_BYTES_MIN:
+    if start < 0 or end < start or end > len(buffer):
+        raise ValueError("start and end are not positions in the buffer")
+    totals = RecordTotals(start, base_timestamp)
+    is_long = end - start > LENT_BYTES_MIN
+    if is_long:
         with cython.nogil:
-            status = totals.walk(cursor, count, base_timestamp)
+            totals.pass_usual(buffer, end, count)
     else:
-        status = totals.walk(cursor, count, base_timestamp)
+        totals.pass_usual(buffer, end, count)
+    if totals.records_read != count:
+        cursor = RecordCursor(buffer, totals.position, end, full_reader)
+        if is_long:
+            with cython.nogil:
+                status = walk(cursor, totals, count)
+        else:
+            status = walk(cursor, totals, count)
+    else:
+        status = 4 if count > 0 and totals.position < end else 0
     return (
         status,
         totals.position,

@@ -1,16 +1,27 @@
 """The checks of a Produce before anything is written: what is in which pass, and in which order."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.produce.check import (
     Accepted,
     check,
+    check_record_set,
     is_transactional,
     sort_partitions,
     unknown,
+    usual_batch,
+    usual_topic,
 )
-from broker_lite.wire.produce import PartitionAnswer, PartitionKey, ProduceRequest, Topics
+from broker_lite.wire.produce import (
+    PartitionAnswer,
+    PartitionKey,
+    ProduceRequest,
+    Topics,
+)
+from broker_lite.wire.short_produce import OnlyPartition
 from tests.handler.data_apis import TOPIC, Handlers
 from tests.log.batches import batch, record
 
@@ -89,3 +100,45 @@ def test_v08_an_unknown_id_has_an_error_of_its_own(
 ) -> None:
     assert unknown(None, version) == code
     assert unknown(handlers.cluster.topics[TOPIC], version) == 3
+
+
+@given(
+    st.integers(3, 13),
+    st.sampled_from([*map(bytes, (GOOD, MALFORMED, IN_TRANSACTION, CUT_OFF)), bytes(61), b""]),
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 255)), max_size=2),
+    st.binary(max_size=2),
+)
+def test_v09_a_usual_batch_has_passed_all_checks(
+    version: int, records: bytes, edits: list[tuple[int, int]], trailing: bytes
+) -> None:
+    """V-06, V-07, V-09, V-21."""
+    data = bytearray(records + trailing)
+    for position, byte in edits:
+        if position < len(data):
+            data[position] = byte
+    edited = memoryview(data)
+    usual = usual_batch(edited, version)
+    if usual is not None:
+        assert usual.data == edited
+        assert check_record_set(edited, version) is None
+        assert not is_transactional([("t", None, [(0, edited)])])
+    elif records == GOOD and not edits:
+        assert trailing
+
+
+def test_v09_zstd_is_usual_since_version_7() -> None:
+    zstd = view(batch(record(), attributes=4))
+    assert usual_batch(zstd, 6) is None
+    assert usual_batch(zstd, 7) is not None
+
+
+def test_v08_a_usual_topic_has_the_partition(handlers: Handlers) -> None:
+    def found(topic: str | bytes, index: int) -> bool:
+        request = OnlyPartition(1, 0, topic, index, GOOD, b"")
+        return usual_topic(handlers.context, request) is handlers.cluster.topics[TOPIC]
+
+    known = handlers.topic_id()
+    assert [found(TOPIC, index) for index in (-1, 0, 1, 2)] == [False, True, True, False]
+    assert [found(known, index) for index in (-1, 0, 1, 2)] == [False, True, True, False]
+    assert not found("absent", 0)
+    assert not found(bytes(16), 0)

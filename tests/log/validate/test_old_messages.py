@@ -27,11 +27,8 @@ from broker_lite.log.validate.old_messages import (
     check_old_record_set,
     validate_old_records,
 )
-from broker_lite.log.validate.validated import (
-    RejectedByTimestamp,
-    ValidatedRecords,
-    ValidationConfig,
-)
+from broker_lite.log.validate.rejected import RejectedByTimestamp
+from broker_lite.log.validate.validated import ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import walk
 from broker_lite.record.codecs.compression import compress
 from broker_lite.record.legacy.message_builder import LegacySetBuilder, encode_message

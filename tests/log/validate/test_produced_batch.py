@@ -17,12 +17,8 @@ from broker_lite.log.validate.produced_batch import (
     STREAM_PARTS_MAX,
     validate_records,
 )
-from broker_lite.log.validate.validated import (
-    RejectedByTimestamp,
-    TakesLong,
-    ValidatedRecords,
-    ValidationConfig,
-)
+from broker_lite.log.validate.rejected import RejectedByTimestamp
+from broker_lite.log.validate.validated import TakesLong, ValidatedRecords, ValidationConfig
 from broker_lite.record.codecs.compression import compress
 from broker_lite.record.records import iterate_records
 from broker_lite.record.stopping import Stop, WorkStopped

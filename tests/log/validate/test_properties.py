@@ -10,12 +10,8 @@ from broker_lite import errors
 from broker_lite.errors import BrokerError
 from broker_lite.handler.produce.check import check_record_set, is_transactional
 from broker_lite.log.validate.produced_batch import validate_records
-from broker_lite.log.validate.validated import (
-    RejectedAsInvalid,
-    RejectedByTimestamp,
-    ValidatedRecords,
-    ValidationConfig,
-)
+from broker_lite.log.validate.rejected import RejectedAsInvalid, RejectedByTimestamp
+from broker_lite.log.validate.validated import ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import ATTRIBUTES_OFFSET
 from broker_lite.record.codecs.compression import compress
 from broker_lite.record.crc import crc32c

@@ -4,16 +4,14 @@ import pytest
 
 from broker_lite.errors import ErrorCode
 from broker_lite.log.validate.produced_batch import validate_records
-from broker_lite.log.validate.single_records import AT_ONCE_RECORDS_MAX, RECORD_ERRORS_MAX
-from broker_lite.log.validate.validated import (
+from broker_lite.log.validate.rejected import (
     RecordError,
     RejectedAsInvalid,
     RejectedByTimestamp,
     RejectedRecords,
-    TakesLong,
-    ValidatedRecords,
-    ValidationConfig,
 )
+from broker_lite.log.validate.single_records import AT_ONCE_RECORDS_MAX, RECORD_ERRORS_MAX
+from broker_lite.log.validate.validated import TakesLong, ValidatedRecords, ValidationConfig
 from tests.log.batches import batch, gzipped, record, writable
 
 NOW_MS = 1_795_267_000_000
