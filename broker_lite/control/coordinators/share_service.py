@@ -12,6 +12,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.background import Background
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import GROUP_RESOURCE
@@ -51,7 +52,9 @@ class Shares:
             alarm: is told each new deadline.
         """
         updates_max = cluster.settings.share_coordinator_snapshot_update_records_per_snapshot
-        self.log = ShareLog(StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max), clock)
+        self._background = Background(alarm)
+        topic, states = StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max)
+        self.log = ShareLog(topic, states, clock, self._background)
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
@@ -88,7 +91,9 @@ class Shares:
         Raises:
             BrokerError: some of them may not be written.
         """
-        keys = [ShareKey(*start[:3]) for start in starts]
+        keys: list[ShareKey] = []
+        if self._partitions or self._begun:
+            keys = [ShareKey(*start[:3]) for start in starts]
         try:
             self.log.start(starts)
             for key in keys:
@@ -232,7 +237,8 @@ class Shares:
 
     def next_deadline_ms(self) -> int | None:
         """Return when on_time() has to be called next, in the clock's steady milliseconds."""
-        return self._timers.next_deadline_ms()
+        waiting_ms = self._background.next_deadline_ms()
+        return self._timers.next_deadline_ms() if waiting_ms is None else waiting_ms
 
     def run_due(self) -> int:
         """End the locks that are due before a request is handled; return the time.
@@ -242,15 +248,19 @@ class Shares:
         now_ms = self._clock.steady_ms()
         deadline_ms = self._timers.next_deadline_ms()
         if deadline_ms is not None and deadline_ms <= now_ms:
-            self.on_time()
+            self._end_locks(now_ms)
         return now_ms
 
     def on_time(self) -> None:
+        """End the locks that are due, and go on with what is done in the background."""
+        self._end_locks(self._clock.steady_ms())
+        self._background.on_time()
+
+    def _end_locks(self, now_ms: int) -> None:
         """End the locks that are due.
 
         See: K-15.
         """
-        now_ms = self._clock.steady_ms()
         while (key := self._timers.pop_due(now_ms)) is not None:
             partition = self._partitions.get(key)
             if partition is not None:
@@ -305,6 +315,7 @@ class Shares:
             self.log.forget_all()
             self._begun.clear()
             self._forget_all(self._partitions)
+        self.log.cancel(gone)
         ended = [ShareStart(*key, None, 0) for key in self.log.states if key.topic_id in gone]
         try:
             if ended:

@@ -27,7 +27,7 @@ from broker_lite.errors import BrokerError, InvalidShareSessionEpoch, UnknownTop
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import Turns, in_turns
 from broker_lite.handler.share.partition import (
     Answer,
     Found,
@@ -77,7 +77,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     response = message(acquisition_lock_timeout_ms=settings.lock_duration_ms)
     topics: dict[bytes, messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = {}
     leaders = []
+    turns = Turns()
     for partition, answer in answers.items():
+        await turns.turn()
         topic = topics.get(partition.topic_id)
         if topic is None:
             topic = message.ShareAcknowledgeTopicResponse(topic_id=partition.topic_id)
@@ -121,7 +123,9 @@ async def acknowledge_all(
 ) -> dict[SharedPartition, Answer]:
     """Take what a member says about records; return the answer for each partition."""
     answers = {partition: Answer(partition) for partition in said}
+    turns = Turns()
     for partition, batches in said.items():
+        await turns.turn()
         answer = answers[partition]
         answer.is_acknowledged = True
         try:

@@ -16,13 +16,14 @@ from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.errors import BrokerError, ErrorCode, GroupAuthorizationFailed
 from broker_lite.handler.authorized import is_allowed
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.groups.ask_group import Asked, Event, ask_group
 from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.share import check_enabled
+from broker_lite.handler.large import in_turns
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import ZERO_UUID
@@ -59,13 +60,13 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     response = message()
     for asked in few_repeats(body.groups, _whole_group):
         try:
-            response.groups.append(_described(context, asked))
+            response.groups.append(await _described(context, asked))
         except BrokerError as error:
             group = message.DescribeShareGroupOffsetsResponseGroup(
                 group_id=asked.group_id, error_code=error.code, error_message=error.message
             )
             response.groups.append(group)
-    return encode(message, response, request)
+    return await encode_long(message, response, request)
 
 
 def _whole_group(
@@ -75,7 +76,7 @@ def _whole_group(
     return asked.group_id if asked.topics is None else None
 
 
-def _described(
+async def _described(
     context: HandlerContext,
     asked: "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup",
 ) -> "messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup":
@@ -110,7 +111,8 @@ def _described(
                 partitions=_denied(partitions)
                 if name in denied
                 else [
-                    _partition(context, ShareKey(group_id, topic_id, each)) for each in partitions
+                    _partition(context, ShareKey(group_id, topic_id, each))
+                    async for each in in_turns(partitions)
                 ],
             )
         )
