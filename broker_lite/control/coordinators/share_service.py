@@ -13,6 +13,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.background import Background
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import GROUP_RESOURCE
@@ -55,6 +56,7 @@ class Shares:
         self._background = Background(alarm)
         topic, states = StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max)
         self.log = ShareLog(topic, states, clock, self._background)
+        self._waits = ReplicationWaits(topic, clock, alarm)
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
@@ -164,6 +166,24 @@ class Shares:
         finally:
             self._wake(key)
 
+    @property
+    def may_lag(self) -> bool:
+        """Whether what was written may not be replicated yet."""
+        return self.log.topic.is_lagging
+
+    async def unreplicated(self, keys: Iterable[ShareKey]) -> set[ShareKey]:
+        """Wait until everything that was written of share partitions is replicated.
+
+        Returns:
+            Those where that took too long, or whose state another broker keeps by now.
+
+        Rule: K-26 (ShareCoordinatorService.writeState).
+        """
+        places = {key: self.log.place_of(key) for key in keys}
+        timeout_ms = self._cluster.settings.share_coordinator_write_timeout_ms
+        errors = await self._waits.written({*places.values()}, timeout_ms)
+        return {key for key, place in places.items() if place in errors}
+
     def follow(self, key: ShareKey) -> None:
         """Have on_time() called when the next lock of a share partition ends."""
         partition = self._partitions.get(key)
@@ -237,8 +257,9 @@ class Shares:
 
     def next_deadline_ms(self) -> int | None:
         """Return when on_time() has to be called next, in the clock's steady milliseconds."""
-        waiting_ms = self._background.next_deadline_ms()
-        return self._timers.next_deadline_ms() if waiting_ms is None else waiting_ms
+        owners = self._background, self._timers, self._waits
+        deadlines = [each for one in owners if (each := one.next_deadline_ms()) is not None]
+        return min(deadlines, default=None)
 
     def run_due(self) -> int:
         """End the locks that are due before a request is handled; return the time.
@@ -252,7 +273,8 @@ class Shares:
         return now_ms
 
     def on_time(self) -> None:
-        """End the locks that are due, and go on with what is done in the background."""
+        """End the locks and waits that are due, and go on with what is done in the background."""
+        self._waits.on_time()
         self._end_locks(self._clock.steady_ms())
         self._background.on_time()
 
@@ -313,6 +335,7 @@ class Shares:
         gone = {topic.topic_id for topic in deleted}
         if any(topic.name == SHARE_TOPIC for topic in deleted):
             self.log.forget_all()
+            self._waits.fail_all()
             self._begun.clear()
             self._forget_all(self._partitions)
         self.log.cancel(gone)
@@ -328,8 +351,10 @@ class Shares:
 
         Rule: K-24 (SharePartitionManager, PartitionListener.onBecomingFollower).
         """
-        places = [one.partition for one in self.log.topic.moves(moved)]
+        moves = self.log.topic.moves(moved)
+        places = [one.partition for one in moves]
         self.log.reload_some(places)
+        self._waits.fail([one[1] for one in moves if one.before.leader != one.after.leader])
         led_anew = {
             (one.topic.topic_id, one.partition)
             for one in moved

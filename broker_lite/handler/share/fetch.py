@@ -32,7 +32,12 @@ from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.large import Turns, leave_lane
-from broker_lite.handler.share.acknowledge import acknowledge_all, said_by
+from broker_lite.handler.share.acknowledge import (
+    Answers,
+    acknowledge_all,
+    said_by,
+    wait_until_replicated,
+)
 from broker_lite.handler.share.partition import (
     Answer,
     Found,
@@ -59,7 +64,6 @@ class Enough(NamedTuple):
     max_bytes: int
 
 
-Answers = dict[SharedPartition, Answer]
 Ready = list[tuple[Found, SharePartition]]
 
 
@@ -80,6 +84,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         answers = await acknowledge_all(
             context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
         )
+        if answers:
+            await wait_until_replicated(context, request, group_id, answers)
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
         elif not body.is_renew_ack:
