@@ -125,6 +125,26 @@ async def in_turns(items: Iterable[T], *, at_least: int = 16) -> AsyncIterator[T
             began = perf_counter()
 
 
+class Turns:
+    """Lets other connections have their turn in a loop that may end early.
+
+    in_turns() does the same for loops that go to the end: a generator that is left early is only
+    closed by the event loop, later.
+    """
+
+    __slots__ = ("_began",)
+
+    def __init__(self) -> None:
+        """Begin the first turn."""
+        self._began = perf_counter()
+
+    async def turn(self) -> None:
+        """Return at once, or after others had their turn if the last one is some time ago."""
+        if perf_counter() - self._began > TURN_S:
+            await checkpoint()
+            self._began = perf_counter()
+
+
 def some_at_a_time(items: Iterable[T], count: int) -> Iterator[list[T]]:
     """Split items into lists of at most `count`, which are made one by one."""
     rest = iter(items)

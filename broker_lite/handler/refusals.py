@@ -62,6 +62,10 @@ _USUAL: Final = frozenset(
         ErrorCode.GROUP_ID_NOT_FOUND,
     }
 )
+# the rules of errors that a group's coordinator answers with
+_GROUP_RULE: Final = "G-119"
+_SHARE_RULE: Final = "K-02"
+_SHARE_HEARTBEAT: Final = 76
 _GROUP_TEXTS: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "no ACL allows the client to use the topic so",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "no ACL allows the client to use the group so",
@@ -183,7 +187,8 @@ def tell_group(context: HandlerContext, request: Request, group_id: str, respons
         return
     code = ErrorCode(number)
     text = getattr(response, "error_message", None) or _GROUP_TEXTS.get(code, code.name)
-    why = Why("G-119", "{text}", {"text": shown(text)})
+    rule = _SHARE_RULE if request.api_key == _SHARE_HEARTBEAT else _GROUP_RULE
+    why = Why(rule, "{text}", {"text": shown(text)})
     tell(context, request, code, why, group=group_id)
 
 

@@ -16,6 +16,7 @@ from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.lane import Lane
 from broker_lite.handler.large import (
     LargeRequest,
+    Turns,
     handle_large,
     in_turns,
     lazily,
@@ -297,6 +298,26 @@ def test_elements_are_made_when_they_are_wanted() -> None:
     elements = lazily(3, make())
     assert (len(elements), made) == (3, [])
     assert list(elements) == made == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_others_have_their_turn_in_a_loop_that_ends_early() -> None:
+    seen: list[str] = []
+
+    async def other() -> None:
+        seen.append("other")
+
+    async def loop() -> None:
+        task = asyncio.create_task(other())
+        turns = Turns()
+        for _ in range(3):
+            await turns.turn()
+            seen.append("loop")
+        await task
+
+    asyncio.run(loop())
+    assert sorted(seen) == ["loop", "loop", "loop", "other"]
+    assert seen[-1] == "loop"
 
 
 @pytest.mark.usefixtures("short_turns")

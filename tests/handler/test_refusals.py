@@ -173,6 +173,15 @@ def test_g119_groups(broker: HandlerBroker, caplog: pytest.LogCaptureFixture) ->
     ]
 
 
+def test_k02_share_groups(broker: HandlerBroker, caplog: pytest.LogCaptureFixture) -> None:
+    fields = {"group_id": "g", "member_id": "m", "member_epoch": 5}
+    broker.call("ShareGroupHeartbeat", 1, **fields)
+    assert only(caplog) == (
+        "ShareGroupHeartbeat refused group=g error=GROUP_ID_NOT_FOUND client_id=test"
+        " client=127.0.0.1:50000 rule=K-02 reason=Share group g not found."
+    )
+
+
 def test_g119_offsets_are_told_by_their_first_error(
     broker: HandlerBroker, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -173,15 +173,7 @@ class GroupState:
 
         See: C-72.
         """
-        pending: dict[int, asyncio.Future[BrokerError | None]] = {}
-        for partition in partitions:
-            offset = self.waits.offset_to_reach(partition)
-            if offset is not None:
-                pending[partition] = asyncio.get_running_loop().create_future()
-                tell = partial(_answer, pending[partition])
-                self.waits.add(partition, offset, self._write_timeout_ms, tell)
-        ended = [(partition, await future) for partition, future in pending.items()]
-        return {partition: error for partition, error in ended if error is not None}
+        return await self.waits.written(partitions, self._write_timeout_ms)
 
     def settle_all(self, several: "GroupEffects") -> set[str]:
         """Write the records of an event that changed several groups, and send its replies.

@@ -14,7 +14,8 @@ A difference to Kafka: the markers of a transaction do not wait for the replicas
 (C-73).
 """
 
-from collections.abc import Callable, Container
+import asyncio
+from collections.abc import Callable, Collection, Container
 from functools import partial
 from itertools import count
 from typing import TypeAlias
@@ -113,6 +114,25 @@ class ReplicationWaits:
             self._timers.set((partition, number), deadline_ms)
             self._alarm.due_at(deadline_ms)
 
+    async def written(self, partitions: Collection[int], timeout_ms: int) -> dict[int, BrokerError]:
+        """Wait until all records that partitions have now are replicated.
+
+        Args:
+            partitions: of the state topic.
+            timeout_ms: how long to wait.
+
+        Returns:
+            The partitions where that took too long, or that another broker leads by now.
+        """
+        pending: dict[int, asyncio.Future[BrokerError | None]] = {}
+        for partition in partitions:
+            offset = self.offset_to_reach(partition)
+            if offset is not None:
+                pending[partition] = asyncio.get_running_loop().create_future()
+                self.add(partition, offset, timeout_ms, partial(_tell, pending[partition]))
+        ended = [(partition, await future) for partition, future in pending.items()]
+        return {partition: error for partition, error in ended if error is not None}
+
     def _look(self, partition: int) -> None:
         """Tell those whose records are replicated now.
 
@@ -163,3 +183,8 @@ class ReplicationWaits:
         now_ms = self._clock.steady_ms()
         while (key := self._timers.pop_due(now_ms)) is not None:
             self._end(*key, CoordinatorNotAvailable())
+
+
+def _tell(future: "asyncio.Future[BrokerError | None]", error: BrokerError | None) -> None:
+    if not future.done():  # it is done (cancelled) if its client has disconnected
+        future.set_result(error)

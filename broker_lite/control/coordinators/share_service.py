@@ -12,6 +12,8 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.background import Background
+from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import GROUP_RESOURCE
@@ -51,7 +53,10 @@ class Shares:
             alarm: is told each new deadline.
         """
         updates_max = cluster.settings.share_coordinator_snapshot_update_records_per_snapshot
-        self.log = ShareLog(StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max), clock)
+        self._background = Background(alarm)
+        topic, states = StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max)
+        self.log = ShareLog(topic, states, clock, self._background)
+        self._waits = ReplicationWaits(topic, clock, alarm)
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
@@ -88,7 +93,9 @@ class Shares:
         Raises:
             BrokerError: some of them may not be written.
         """
-        keys = [ShareKey(*start[:3]) for start in starts]
+        keys: list[ShareKey] = []
+        if self._partitions or self._begun:
+            keys = [ShareKey(*start[:3]) for start in starts]
         try:
             self.log.start(starts)
             for key in keys:
@@ -158,6 +165,24 @@ class Shares:
             raise
         finally:
             self._wake(key)
+
+    @property
+    def may_lag(self) -> bool:
+        """Whether what was written may not be replicated yet."""
+        return self.log.topic.is_lagging
+
+    async def unreplicated(self, keys: Iterable[ShareKey]) -> set[ShareKey]:
+        """Wait until everything that was written of share partitions is replicated.
+
+        Returns:
+            Those where that took too long, or whose state another broker keeps by now.
+
+        Rule: K-26 (ShareCoordinatorService.writeState).
+        """
+        places = {key: self.log.place_of(key) for key in keys}
+        timeout_ms = self._cluster.settings.share_coordinator_write_timeout_ms
+        errors = await self._waits.written({*places.values()}, timeout_ms)
+        return {key for key, place in places.items() if place in errors}
 
     def follow(self, key: ShareKey) -> None:
         """Have on_time() called when the next lock of a share partition ends."""
@@ -232,7 +257,9 @@ class Shares:
 
     def next_deadline_ms(self) -> int | None:
         """Return when on_time() has to be called next, in the clock's steady milliseconds."""
-        return self._timers.next_deadline_ms()
+        owners = self._background, self._timers, self._waits
+        deadlines = [each for one in owners if (each := one.next_deadline_ms()) is not None]
+        return min(deadlines, default=None)
 
     def run_due(self) -> int:
         """End the locks that are due before a request is handled; return the time.
@@ -242,15 +269,20 @@ class Shares:
         now_ms = self._clock.steady_ms()
         deadline_ms = self._timers.next_deadline_ms()
         if deadline_ms is not None and deadline_ms <= now_ms:
-            self.on_time()
+            self._end_locks(now_ms)
         return now_ms
 
     def on_time(self) -> None:
+        """End the locks and waits that are due, and go on with what is done in the background."""
+        self._waits.on_time()
+        self._end_locks(self._clock.steady_ms())
+        self._background.on_time()
+
+    def _end_locks(self, now_ms: int) -> None:
         """End the locks that are due.
 
         See: K-15.
         """
-        now_ms = self._clock.steady_ms()
         while (key := self._timers.pop_due(now_ms)) is not None:
             partition = self._partitions.get(key)
             if partition is not None:
@@ -303,8 +335,10 @@ class Shares:
         gone = {topic.topic_id for topic in deleted}
         if any(topic.name == SHARE_TOPIC for topic in deleted):
             self.log.forget_all()
+            self._waits.fail_all()
             self._begun.clear()
             self._forget_all(self._partitions)
+        self.log.cancel(gone)
         ended = [ShareStart(*key, None, 0) for key in self.log.states if key.topic_id in gone]
         try:
             if ended:
@@ -317,8 +351,10 @@ class Shares:
 
         Rule: K-24 (SharePartitionManager, PartitionListener.onBecomingFollower).
         """
-        places = [one.partition for one in self.log.topic.moves(moved)]
+        moves = self.log.topic.moves(moved)
+        places = [one.partition for one in moves]
         self.log.reload_some(places)
+        self._waits.fail([one[1] for one in moves if one.before.leader != one.after.leader])
         led_anew = {
             (one.topic.topic_id, one.partition)
             for one in moved

@@ -1,12 +1,10 @@
 """The records of consumer groups, as Kafka 4.3 writes them to `__consumer_offsets`.
 
-A key consists of the record type as int16 and the key's fields, a value of its version as int16 and
-its fields. Names and partitions are sorted, so the same state always gives the same bytes.
+Names and partitions are sorted, so the same state always gives the same bytes.
 """
 
 from collections.abc import Iterable
-from struct import Struct
-from typing import Final, TypeVar
+from typing import Final
 
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer.group import ResolvedRegex
@@ -16,10 +14,8 @@ from broker_lite.coordinator.consumer.member import (
     ConsumerMember,
     MemberState,
 )
+from broker_lite.coordinator.group_records import encode_key, encode_value
 from broker_lite.wire import messages
-
-_INT16: Final = Struct(">h")
-_VERSION_0: Final = b"\x00\x00"
 
 GROUP_EPOCH: Final = 3
 PARTITION_METADATA: Final = 4
@@ -33,48 +29,36 @@ CONSUMER_RECORD_TYPES: Final = frozenset(
     (GROUP_EPOCH, PARTITION_METADATA, MEMBER, TARGET_EPOCH, TARGET, CURRENT, REGEX)
 )
 
-M = TypeVar("M", bound="messages.Message")
-
-
-def decode(message: type[M], data: bytes) -> M:
-    """Return the key or value of a consumer group's record; all of them have version 0."""
-    return message.decode(data, 0, _INT16.size)[0]
-
-
-def group_of(key: bytes) -> str:
-    """Return the group id of a record; every key begins with it."""
-    return decode(messages.ConsumerGroupMetadataKey, key).group_id
-
 
 def group_epoch_key(group_id: str) -> bytes:
     """Return the key of the group's own record, without which the group does not exist."""
     message = messages.ConsumerGroupMetadataKey
-    return _key(GROUP_EPOCH, message, message(group_id=group_id))
+    return encode_key(GROUP_EPOCH, message, message(group_id=group_id))
 
 
 def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
     """Return the value with the group's epoch and the hash of its topics."""
     message = messages.ConsumerGroupMetadataValue
-    return _value(message, message(epoch=epoch, metadata_hash=metadata_hash))
+    return encode_value(message, message(epoch=epoch, metadata_hash=metadata_hash))
 
 
 def partition_metadata_key(group_id: str) -> bytes:
     """Return the key of the topic metadata that brokers before 4.1 wrote; only to delete it."""
     message = messages.ConsumerGroupPartitionMetadataKey
-    return _key(PARTITION_METADATA, message, message(group_id=group_id))
+    return encode_key(PARTITION_METADATA, message, message(group_id=group_id))
 
 
 def member_key(group_id: str, member_id: str) -> bytes:
     """Return the key of a member's subscription."""
     message = messages.ConsumerGroupMemberMetadataKey
-    return _key(MEMBER, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: ConsumerMember) -> bytes:
     """Return the value with a member and its subscription."""
     message = messages.ConsumerGroupMemberMetadataValue
     classic = member.classic
-    return _value(
+    return encode_value(
         message,
         message(
             instance_id=member.instance_id,
@@ -126,25 +110,25 @@ def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) 
 def target_epoch_key(group_id: str) -> bytes:
     """Return the key of the target assignment's epoch."""
     message = messages.ConsumerGroupTargetAssignmentMetadataKey
-    return _key(TARGET_EPOCH, message, message(group_id=group_id))
+    return encode_key(TARGET_EPOCH, message, message(group_id=group_id))
 
 
 def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
     """Return the value with the epoch of the target assignment and the time of its computation."""
     message = messages.ConsumerGroupTargetAssignmentMetadataValue
-    return _value(message, message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms))
+    return encode_value(message, message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms))
 
 
 def target_key(group_id: str, member_id: str) -> bytes:
     """Return the key of one member's target."""
     message = messages.ConsumerGroupTargetAssignmentMemberKey
-    return _key(TARGET, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(TARGET, message, message(group_id=group_id, member_id=member_id))
 
 
 def target_value(target: Target) -> bytes:
     """Return the value with the target of a member."""
     message = messages.ConsumerGroupTargetAssignmentMemberValue
-    return _value(
+    return encode_value(
         message,
         message(
             topic_partitions=[
@@ -155,21 +139,16 @@ def target_value(target: Target) -> bytes:
     )
 
 
-def target_of(value: messages.ConsumerGroupTargetAssignmentMemberValue) -> Target:
-    """Return the target of a member in a record."""
-    return {entry.topic_id: frozenset(entry.partitions) for entry in value.topic_partitions}
-
-
 def current_key(group_id: str, member_id: str) -> bytes:
     """Return the key of a member's current assignment."""
     message = messages.ConsumerGroupCurrentMemberAssignmentKey
-    return _key(CURRENT, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(CURRENT, message, message(group_id=group_id, member_id=member_id))
 
 
 def current_value(member: ConsumerMember) -> bytes:
     """Return the value with a member's epochs, its state and its current assignment."""
     message = messages.ConsumerGroupCurrentMemberAssignmentValue
-    return _value(
+    return encode_value(
         message,
         message(
             member_epoch=member.member_epoch,
@@ -209,13 +188,13 @@ def assigned_of(
 def regex_key(group_id: str, regex: str) -> bytes:
     """Return the key of the topics that a regular expression matched."""
     message = messages.ConsumerGroupRegularExpressionKey
-    return _key(REGEX, message, message(group_id=group_id, regular_expression=regex))
+    return encode_key(REGEX, message, message(group_id=group_id, regular_expression=regex))
 
 
 def regex_value(resolved: ResolvedRegex) -> bytes:
     """Return the value with the topics that a regular expression matched."""
     message = messages.ConsumerGroupRegularExpressionValue
-    return _value(
+    return encode_value(
         message,
         message(
             topics=list(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
@@ -239,11 +218,3 @@ def _topic_partitions(
             )
         )
     return entries
-
-
-def _key(record_type: int, message: type[M], key: M) -> bytes:
-    return _INT16.pack(record_type) + message.encode(key, 0)
-
-
-def _value(message: type[M], value: M) -> bytes:
-    return _VERSION_0 + message.encode(value, 0)

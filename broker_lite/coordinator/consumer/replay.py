@@ -13,6 +13,12 @@ from broker_lite.coordinator.consumer.member import (
     ConsumerMember,
     MemberState,
 )
+from broker_lite.coordinator.group_records import (
+    apply_group_epoch,
+    apply_target,
+    apply_target_epoch,
+    decode,
+)
 from broker_lite.wire import messages
 
 
@@ -30,18 +36,13 @@ def apply_record(group: ConsumerGroup, record_type: int, key: bytes, value: byte
     """
     match record_type:
         case records.GROUP_EPOCH:
-            group.is_deleted = value is None
-            if value is not None:
-                said = records.decode(messages.ConsumerGroupMetadataValue, value)
-                group.group_epoch = said.epoch
-                group.metadata_hash = said.metadata_hash
+            message = messages.ConsumerGroupMetadataValue
+            apply_group_epoch(group, None if value is None else decode(message, value))
         case records.MEMBER:
             _replay_member(group, key, value)
         case records.TARGET_EPOCH:
-            if value is not None:
-                target = records.decode(messages.ConsumerGroupTargetAssignmentMetadataValue, value)
-                group.target_epoch = target.assignment_epoch
-                group.target_timestamp_ms = target.assignment_timestamp
+            target = messages.ConsumerGroupTargetAssignmentMetadataValue
+            apply_target_epoch(group, None if value is None else decode(target, value))
         case records.TARGET:
             _replay_target(group, key, value)
         case records.CURRENT:
@@ -51,11 +52,11 @@ def apply_record(group: ConsumerGroup, record_type: int, key: bytes, value: byte
 
 
 def _replay_member(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.ConsumerGroupMemberMetadataKey, key).member_id
+    member_id = decode(messages.ConsumerGroupMemberMetadataKey, key).member_id
     if value is None:
         group.roster.remove(member_id)
         return
-    said = records.decode(messages.ConsumerGroupMemberMetadataValue, value)
+    said = decode(messages.ConsumerGroupMemberMetadataValue, value)
     member = records.member_of(member_id, said)
     known = group.roster.members.get(member_id)
     if known is not None:
@@ -71,19 +72,17 @@ def _replay_member(group: ConsumerGroup, key: bytes, value: bytes | None) -> Non
 
 
 def _replay_target(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.ConsumerGroupTargetAssignmentMemberKey, key).member_id
-    if value is None:
-        group.targets.pop(member_id, None)
-    else:
-        said = records.decode(messages.ConsumerGroupTargetAssignmentMemberValue, value)
-        group.targets[member_id] = records.target_of(said)
+    member_id = decode(messages.ConsumerGroupTargetAssignmentMemberKey, key).member_id
+    message = messages.ConsumerGroupTargetAssignmentMemberValue
+    entries = None if value is None else decode(message, value).topic_partitions
+    apply_target(group, member_id, entries)
 
 
 def _replay_current(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.ConsumerGroupCurrentMemberAssignmentKey, key).member_id
+    member_id = decode(messages.ConsumerGroupCurrentMemberAssignmentKey, key).member_id
     member = group.roster.members.get(member_id)
     if value is not None:
-        said = records.decode(messages.ConsumerGroupCurrentMemberAssignmentValue, value)
+        said = decode(messages.ConsumerGroupCurrentMemberAssignmentValue, value)
         member = replace(
             member if member is not None else ConsumerMember(member_id=member_id),
             member_epoch=said.member_epoch,
@@ -110,9 +109,9 @@ def _replay_current(group: ConsumerGroup, key: bytes, value: bytes | None) -> No
 
 
 def _replay_regex(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    regex = records.decode(messages.ConsumerGroupRegularExpressionKey, key).regular_expression
+    regex = decode(messages.ConsumerGroupRegularExpressionKey, key).regular_expression
     if value is None:
         group.regexes.pop(regex, None)
     else:
-        said = records.decode(messages.ConsumerGroupRegularExpressionValue, value)
+        said = decode(messages.ConsumerGroupRegularExpressionValue, value)
         group.regexes[regex] = ResolvedRegex(tuple(said.topics), said.version, said.timestamp)

@@ -8,10 +8,10 @@ count.
 See: G-66, T-53 (GroupCoordinatorShard.replay).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from struct import Struct
 from struct import error as StructError
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from broker_lite.coordinator.classic import phases as classic_phases
 from broker_lite.coordinator.classic import records as classic_records
@@ -20,6 +20,7 @@ from broker_lite.coordinator.consumer import records as consumer_records
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.replay import apply_record
 from broker_lite.coordinator.effects import Effects, Reply
+from broker_lite.coordinator.group_records import group_of
 from broker_lite.coordinator.offset_records import (
     LEGACY_OFFSET_COMMIT,
     OFFSET_COMMIT,
@@ -42,12 +43,40 @@ _NO_PRODUCER_ID: Final = -1
 _OFFSETS: Final = frozenset((LEGACY_OFFSET_COMMIT, OFFSET_COMMIT))
 
 
+G = TypeVar("G", bound=Group)
+
+
+class _Kind(NamedTuple, Generic[G]):
+    """How the records of a kind of groups are applied.
+
+    Attributes:
+        find: returns the group of this kind with an id, or None.
+        make: adds a new group.
+        apply: applies a record to its group.
+        group_epoch: the type of the group's own record, whose tombstone deletes the group.
+    """
+
+    find: Callable[[str], G | None]
+    make: Callable[[str], G]
+    apply: Callable[[G, int, bytes, bytes | None], None]
+    group_epoch: int
+
+
 class GroupReplay:
     """Applies the records of the log."""
 
     def __init__(self, registry: GroupRegistry, removals: OffsetRemovals) -> None:
         self._registry = registry
         self._removals = removals
+        self._consumers = _Kind(
+            registry.consumer,
+            registry.make_consumer,
+            apply_record,
+            consumer_records.GROUP_EPOCH,
+        )
+        self._shares = _Kind(
+            registry.share, registry.make_share, apply_share_record, share_records.GROUP_EPOCH
+        )
         # by partition that is being read: its group ids, and whether each belongs there
         self._met: dict[int, dict[str, bool]] = {}
 
@@ -74,9 +103,9 @@ class GroupReplay:
         elif record_type == classic_records.KEY_TYPE:
             self._classic(partition, key, value)
         elif record_type in consumer_records.CONSUMER_RECORD_TYPES:
-            self._consumer(partition, record_type, key, value)
+            self._newer(self._consumers, partition, record_type, key, value)
         elif record_type in share_records.SHARE_RECORD_TYPES:
-            self._share(partition, record_type, key, value)
+            self._newer(self._shares, partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """Start the timers of a loaded partition's groups, and drop offsets of missing topics.
@@ -172,39 +201,25 @@ class GroupReplay:
         elif registry.classic(group_id) is not None:
             registry.remove(group_id)
 
-    def _consumer(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
-        """Apply a record of a consumer group.
+    def _newer(
+        self, kind: "_Kind[G]", partition: int, record_type: int, key: bytes, value: bytes | None
+    ) -> None:
+        """Apply a record of a group of several types of records.
 
-        If there is a classic group with this id, it was made for offsets only, or it was converted
-        into this group. The consumer group replaces it.
+        If there is a classic group with the id of a consumer group, it was made for offsets only,
+        or it was converted into this group. The consumer group replaces it.
         """
-        registry = self._registry
-        group_id = consumer_records.group_of(key)
+        group_id = group_of(key)
         if not self._belongs(group_id, partition):
             return
-        group = registry.consumer(group_id)
+        group = kind.find(group_id)
         if group is None:
             if value is None:
                 return
-            group = registry.make_consumer(group_id)
-        apply_record(group, record_type, key, value)
-        if value is None and record_type == consumer_records.GROUP_EPOCH:
-            registry.remove(group_id)
-
-    def _share(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
-        """Apply a record of a share group."""
-        registry = self._registry
-        group_id = share_records.group_of(key)
-        if not self._belongs(group_id, partition):
-            return
-        group = registry.share(group_id)
-        if group is None:
-            if value is None:
-                return
-            group = registry.make_share(group_id)
-        apply_share_record(group, record_type, key, value)
-        if value is None and record_type == share_records.GROUP_EPOCH:
-            registry.remove(group_id)
+            group = kind.make(group_id)
+        kind.apply(group, record_type, key, value)
+        if value is None and record_type == kind.group_epoch:
+            self._registry.remove(group_id)
 
     def _belongs(self, group_id: str, partition: int) -> bool:
         """Return whether a group belongs to this partition.

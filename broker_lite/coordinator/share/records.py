@@ -1,20 +1,17 @@
 """The records of share groups, as Kafka 4.3 writes them to `__consumer_offsets`.
 
-A key consists of the record type as int16 and the key's fields, a value of its version as int16 and
-its fields. Names and partitions are sorted, so the same state always gives the same bytes.
+Names and partitions are sorted, so the same state always gives the same bytes.
 """
 
-from collections.abc import Iterable, Mapping
-from struct import Struct
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
 from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.group_records import encode_key, encode_value
 from broker_lite.coordinator.share.group import StatefulTopic
 from broker_lite.coordinator.share.member import ShareMember
 from broker_lite.wire import messages
 
-_INT16: Final = Struct(">h")
-_VERSION_0: Final = b"\x00\x00"
 _STABLE: Final = 0
 
 MEMBER: Final = 10
@@ -28,35 +25,23 @@ SHARE_RECORD_TYPES: Final = frozenset(
     (MEMBER, GROUP_EPOCH, TARGET_EPOCH, TARGET, CURRENT, STATE_PARTITIONS)
 )
 
-M = TypeVar("M", bound="messages.Message")
-
-
-def decode(message: type[M], data: bytes) -> M:
-    """Return the key or value of a share group's record; all of them have version 0."""
-    return message.decode(data, 0, _INT16.size)[0]
-
-
-def group_of(key: bytes) -> str:
-    """Return the group id of a record; every key begins with it."""
-    return decode(messages.ShareGroupMetadataKey, key).group_id
-
 
 def group_epoch_key(group_id: str) -> bytes:
     """Return the key of the group's own record, without which the group does not exist."""
     message = messages.ShareGroupMetadataKey
-    return _key(GROUP_EPOCH, message, message(group_id=group_id))
+    return encode_key(GROUP_EPOCH, message, message(group_id=group_id))
 
 
 def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
     """Return the value with the group's epoch and the hash of its topics."""
     message = messages.ShareGroupMetadataValue
-    return _value(message, message(epoch=epoch, metadata_hash=metadata_hash))
+    return encode_value(message, message(epoch=epoch, metadata_hash=metadata_hash))
 
 
 def member_key(group_id: str, member_id: str) -> bytes:
     """Return the key of a member's subscription."""
     message = messages.ShareGroupMemberMetadataKey
-    return _key(MEMBER, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: ShareMember) -> bytes:
@@ -68,7 +53,7 @@ def member_value(member: ShareMember) -> bytes:
         client_host=member.client_host,
         subscribed_topic_names=list(member.topic_names),
     )
-    return _value(message, value)
+    return encode_value(message, value)
 
 
 def member_of(member_id: str, value: messages.ShareGroupMemberMetadataValue) -> ShareMember:
@@ -85,20 +70,20 @@ def member_of(member_id: str, value: messages.ShareGroupMemberMetadataValue) -> 
 def target_epoch_key(group_id: str) -> bytes:
     """Return the key of the epoch of the target assignment."""
     message = messages.ShareGroupTargetAssignmentMetadataKey
-    return _key(TARGET_EPOCH, message, message(group_id=group_id))
+    return encode_key(TARGET_EPOCH, message, message(group_id=group_id))
 
 
 def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
     """Return the value with the epoch of the target assignment, and when it was computed."""
     message = messages.ShareGroupTargetAssignmentMetadataValue
     value = message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
-    return _value(message, value)
+    return encode_value(message, value)
 
 
 def target_key(group_id: str, member_id: str) -> bytes:
     """Return the key of a member's target."""
     message = messages.ShareGroupTargetAssignmentMemberKey
-    return _key(TARGET, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(TARGET, message, message(group_id=group_id, member_id=member_id))
 
 
 def target_value(target: Target) -> bytes:
@@ -106,13 +91,13 @@ def target_value(target: Target) -> bytes:
     message = messages.ShareGroupTargetAssignmentMemberValue
     entry = message.TopicPartition
     entries = [entry(topic_id=each, partitions=sorted(target[each])) for each in sorted(target)]
-    return _value(message, message(topic_partitions=entries))
+    return encode_value(message, message(topic_partitions=entries))
 
 
 def current_key(group_id: str, member_id: str) -> bytes:
     """Return the key of what a member has."""
     message = messages.ShareGroupCurrentMemberAssignmentKey
-    return _key(CURRENT, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(CURRENT, message, message(group_id=group_id, member_id=member_id))
 
 
 def current_value(member: ShareMember) -> bytes:
@@ -127,18 +112,13 @@ def current_value(member: ShareMember) -> bytes:
             entry(topic_id=each, partitions=sorted(assigned[each])) for each in sorted(assigned)
         ],
     )
-    return _value(message, value)
-
-
-def partitions_of(entries: Iterable[Any]) -> Target:
-    """Return the partitions of a record's entries, by topic id."""
-    return {each.topic_id: frozenset(each.partitions) for each in entries}
+    return encode_value(message, value)
 
 
 def state_partitions_key(group_id: str) -> bytes:
     """Return the key of the partitions whose state exists."""
     message = messages.ShareGroupStatePartitionMetadataKey
-    return _key(STATE_PARTITIONS, message, message(group_id=group_id))
+    return encode_key(STATE_PARTITIONS, message, message(group_id=group_id))
 
 
 def state_partitions_value(stateful: Mapping[bytes, StatefulTopic]) -> bytes:
@@ -150,7 +130,7 @@ def state_partitions_value(stateful: Mapping[bytes, StatefulTopic]) -> bytes:
         )
         for topic_id, topic in sorted(stateful.items())
     ]
-    return _value(message, message(initialized_topics=entries))
+    return encode_value(message, message(initialized_topics=entries))
 
 
 def stateful_of(
@@ -161,11 +141,3 @@ def stateful_of(
         each.topic_id: StatefulTopic(each.topic_name, frozenset(each.partitions))
         for each in value.initialized_topics
     }
-
-
-def _key(record_type: int, message: type[M], key: M) -> bytes:
-    return _INT16.pack(record_type) + message.encode(key, 0)
-
-
-def _value(message: type[M], value: M) -> bytes:
-    return _VERSION_0 + message.encode(value, 0)

@@ -6,6 +6,13 @@ there is no other record. Such a record is applied as far as possible, and is no
 
 from dataclasses import replace
 
+from broker_lite.coordinator.group_records import (
+    apply_group_epoch,
+    apply_target,
+    apply_target_epoch,
+    decode,
+    partitions_of,
+)
 from broker_lite.coordinator.share import records
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share.member import NO_TARGET, ShareMember
@@ -26,21 +33,16 @@ def apply_record(group: ShareGroup, record_type: int, key: bytes, value: bytes |
     """
     match record_type:
         case records.GROUP_EPOCH:
-            group.is_deleted = value is None
-            if value is not None:
-                said = records.decode(messages.ShareGroupMetadataValue, value)
-                group.group_epoch = said.epoch
-                group.metadata_hash = said.metadata_hash
+            message = messages.ShareGroupMetadataValue
+            apply_group_epoch(group, None if value is None else decode(message, value))
         case records.TARGET_EPOCH:
-            if value is not None:
-                target = records.decode(messages.ShareGroupTargetAssignmentMetadataValue, value)
-                group.target_epoch = target.assignment_epoch
-                group.target_timestamp_ms = target.assignment_timestamp
+            target = messages.ShareGroupTargetAssignmentMetadataValue
+            apply_target_epoch(group, None if value is None else decode(target, value))
         case records.STATE_PARTITIONS:
             group.stateful = {}
             if value is not None:
-                message = messages.ShareGroupStatePartitionMetadataValue
-                group.stateful = records.stateful_of(records.decode(message, value))
+                stateful = messages.ShareGroupStatePartitionMetadataValue
+                group.stateful = records.stateful_of(decode(stateful, value))
         case records.MEMBER:
             _replay_member(group, key, value)
         case records.TARGET:
@@ -50,11 +52,11 @@ def apply_record(group: ShareGroup, record_type: int, key: bytes, value: bytes |
 
 
 def _replay_member(group: ShareGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.ShareGroupMemberMetadataKey, key).member_id
+    member_id = decode(messages.ShareGroupMemberMetadataKey, key).member_id
     if value is None:
         group.roster.remove(member_id)
         return
-    said = records.decode(messages.ShareGroupMemberMetadataValue, value)
+    said = decode(messages.ShareGroupMemberMetadataValue, value)
     member = records.member_of(member_id, said)
     known = group.roster.members.get(member_id)
     if known is not None:
@@ -68,25 +70,23 @@ def _replay_member(group: ShareGroup, key: bytes, value: bytes | None) -> None:
 
 
 def _replay_target(group: ShareGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.ShareGroupTargetAssignmentMemberKey, key).member_id
-    if value is None:
-        group.targets.pop(member_id, None)
-    else:
-        said = records.decode(messages.ShareGroupTargetAssignmentMemberValue, value)
-        group.targets[member_id] = records.partitions_of(said.topic_partitions)
+    member_id = decode(messages.ShareGroupTargetAssignmentMemberKey, key).member_id
+    message = messages.ShareGroupTargetAssignmentMemberValue
+    entries = None if value is None else decode(message, value).topic_partitions
+    apply_target(group, member_id, entries)
 
 
 def _replay_current(group: ShareGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.ShareGroupCurrentMemberAssignmentKey, key).member_id
+    member_id = decode(messages.ShareGroupCurrentMemberAssignmentKey, key).member_id
     member = group.roster.members.get(member_id)
     if value is not None:
-        said = records.decode(messages.ShareGroupCurrentMemberAssignmentValue, value)
+        said = decode(messages.ShareGroupCurrentMemberAssignmentValue, value)
         group.roster.put(
             replace(
                 member if member is not None else ShareMember(member_id=member_id),
                 member_epoch=said.member_epoch,
                 previous_member_epoch=said.previous_member_epoch,
-                assigned=records.partitions_of(said.assigned_partitions),
+                assigned=partitions_of(said.assigned_partitions),
             )
         )
     elif member is not None:

@@ -83,13 +83,13 @@ class ShareStates:
         """Return a state; None if there is none."""
         return self._by_key.get(key)
 
+    def __len__(self) -> int:
+        """Return how many share partitions have a state."""
+        return len(self._by_key)
+
     def __iter__(self) -> Iterator[ShareKey]:
         """Iterate over the share partitions that have a state."""
         return iter(self._by_key)
-
-    def items(self) -> Iterable[tuple[ShareKey, KeptState]]:
-        """Return all states with their share partitions."""
-        return self._by_key.items()
 
     def start(self, start: ShareStart, now_ms: int) -> StateRecord:
         """Begin a state anew, or end it; return the record of that.

@@ -17,33 +17,35 @@ from typing import Final
 
 from broker_lite.errors import (
     BrokerError,
-    ErrorCode,
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
-from broker_lite.handler.authorized import authorized_operations, denied_names
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import Event, ask_group, check_group, wait_for_turn
-from broker_lite.handler.groups.coordinated import foreign_groups
+from broker_lite.handler.groups.describe import Kind, describe_groups
 from broker_lite.handler.groups.regexes import prepare_regexes, visible_topics, with_regexes
 from broker_lite.handler.refusals import tell_group
-from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _FEATURE: Final = "group.version"
 _PROTOCOL: Final = "consumer"
-_DENIED_TOPICS: Final = (
-    "The group has described topic(s) that the client is not authorized to describe."
-)
 
 
-def _is_on(context: HandlerContext) -> bool:
-    """See: P-54 (KafkaApis.isConsumerGroupProtocolEnabled)."""
+def _check_enabled(context: HandlerContext) -> None:
+    """Demand that consumer groups are on.
+
+    Raises:
+        UnsupportedVersion: they are off.
+
+    See: P-54 (KafkaApis.isConsumerGroupProtocolEnabled).
+    """
     cluster = context.cluster
     protocols = cluster.settings.group_coordinator_rebalance_protocols
-    return _PROTOCOL in protocols and cluster.features.get(_FEATURE, 0) > 0
+    if _PROTOCOL not in protocols or cluster.features.get(_FEATURE, 0) <= 0:
+        raise UnsupportedVersion
 
 
 def _refusal(error: BrokerError) -> messages.ConsumerGroupHeartbeatResponse:
@@ -58,10 +60,8 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
     """
     await wait_for_turn(context, request)
     body = decode(messages.ConsumerGroupHeartbeatRequest, request)
-    if not _is_on(context):
-        response = _refusal(UnsupportedVersion())
-        return encode(messages.ConsumerGroupHeartbeatResponse, response, request)
     try:
+        _check_enabled(context)
         await _check_rights(context, body)
     except BrokerError as error:
         response = _refusal(error)
@@ -94,62 +94,6 @@ async def _check_rights(
         raise TopicAuthorizationFailed
 
 
-async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Describe consumer groups; those that the client may not describe come first.
-
-    See: G-101, X-53 (KafkaApis.handleConsumerGroupDescribe).
-    """
-    body = decode(messages.ConsumerGroupDescribeRequest, request)
-    described = messages.ConsumerGroupDescribeResponse.DescribedGroup
-    refused: list[str] = []
-    try:
-        if not _is_on(context):
-            raise UnsupportedVersion
-        denied = denied_names(context, Operation.DESCRIBE, ResourceType.GROUP, body.group_ids)
-        if denied:
-            refused = [each for each in body.group_ids if each in denied]
-            body.group_ids = [each for each in body.group_ids if each not in denied]
-        foreign = foreign_groups(context, body.group_ids)
-        context.groups.check_loaded(each for each in body.group_ids if each not in foreign)
-        response = context.groups.coordinator.admin.describe_consumer_groups(body, foreign)
-    except BrokerError as error:
-        response = messages.ConsumerGroupDescribeResponse(
-            groups=[
-                described(
-                    group_id=group_id,
-                    error_code=error.code if group_id else ErrorCode.INVALID_GROUP_ID,
-                    error_message=error.message,
-                )
-                for group_id in body.group_ids
-            ]
-        )
-    if body.include_authorized_operations:
-        for group in response.groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = authorized_operations(
-                    context, ResourceType.GROUP, group.group_id
-                )
-    if context.authorizer is not None:
-        code = ErrorCode.GROUP_AUTHORIZATION_FAILED
-        first = [described(group_id=group_id, error_code=code) for group_id in refused]
-        response.groups = first + [await _visible(context, each) for each in response.groups]
-    return encode(messages.ConsumerGroupDescribeResponse, response, request)
-
-
-async def _visible(
-    context: HandlerContext, group: "messages.ConsumerGroupDescribeResponse.DescribedGroup"
-) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
-    """Return a group, or an error in its place if the client may not describe all its topics."""
-    names = _topic_names(group)
-    if not await denied_topics_in_turns(context, Operation.DESCRIBE, names):
-        return group
-    return messages.ConsumerGroupDescribeResponse.DescribedGroup(
-        group_id=group.group_id,
-        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        error_message=_DENIED_TOPICS,
-    )
-
-
 def _topic_names(
     group: "messages.ConsumerGroupDescribeResponse.DescribedGroup",
 ) -> Iterator[str]:
@@ -157,3 +101,23 @@ def _topic_names(
         for assignment in (member.assignment, member.target_assignment):
             for topic in assignment.topic_partitions:
                 yield topic.topic_name
+
+
+def _ask(
+    context: HandlerContext,
+    body: messages.ConsumerGroupDescribeRequest,
+    foreign: frozenset[str],
+) -> "list[messages.ConsumerGroupDescribeResponse.DescribedGroup]":
+    return context.groups.coordinator.admin.describe_consumer_groups(body, foreign).groups
+
+
+async def handle_describe(context: HandlerContext, request: Request) -> Parts:
+    """Describe consumer groups; those that the client may not describe come first.
+
+    See: G-101, X-53 (KafkaApis.handleConsumerGroupDescribe).
+    """
+    body = decode(messages.ConsumerGroupDescribeRequest, request)
+    message = messages.ConsumerGroupDescribeResponse
+    kind = Kind(_check_enabled, _ask, message.DescribedGroup, _topic_names)
+    groups = await describe_groups(context, body, kind)
+    return encode(message, message(groups=groups), request)

@@ -2,6 +2,9 @@
 
 - v2 renews locks (KIP-1222).
 
+A difference to Kafka: if the replicas of a state take too long, the client gets the same error (15)
+as in Kafka, but what it has said about records counts. In Kafka it counts only if they catch up.
+
 Not done: nothing that a client asks for.
 """
 
@@ -23,11 +26,17 @@ from broker_lite.coordinator.share_records.sessions import (
     SharedPartition,
     check_member,
 )
-from broker_lite.errors import BrokerError, InvalidShareSessionEpoch, UnknownTopicOrPartition
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.errors import (
+    BrokerError,
+    CoordinatorNotAvailable,
+    InvalidShareSessionEpoch,
+    UnknownTopicOrPartition,
+)
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import Turns, in_turns, leave_lane
 from broker_lite.handler.share.partition import (
     Answer,
     Found,
@@ -42,6 +51,7 @@ from broker_lite.wire import messages
 _NEVER_READ: Final = "This server does not host this topic-partition."
 """Kafka's words where nobody has read from the partition as a member of the group."""
 
+Answers = dict[SharedPartition, Answer]
 Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
 """What a request says about the records of partitions."""
 
@@ -70,6 +80,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         )
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
+        await wait_until_replicated(context, request, group_id, answers)
     except BrokerError as error:
         refusal = message(error_code=error.code, error_message=error.message)
         return encode(message, refusal, request)
@@ -77,7 +88,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     response = message(acquisition_lock_timeout_ms=settings.lock_duration_ms)
     topics: dict[bytes, messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] = {}
     leaders = []
+    turns = Turns()
     for partition, answer in answers.items():
+        await turns.turn()
         topic = topics.get(partition.topic_id)
         if topic is None:
             topic = message.ShareAcknowledgeTopicResponse(topic_id=partition.topic_id)
@@ -118,10 +131,12 @@ def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest
 
 async def acknowledge_all(
     context: HandlerContext, group_id: str, member_id: str, said: Said, *, may_renew: bool
-) -> dict[SharedPartition, Answer]:
+) -> Answers:
     """Take what a member says about records; return the answer for each partition."""
     answers = {partition: Answer(partition) for partition in said}
+    turns = Turns()
     for partition, batches in said.items():
+        await turns.turn()
         answer = answers[partition]
         answer.is_acknowledged = True
         try:
@@ -135,6 +150,26 @@ async def acknowledge_all(
         except BrokerError as error:
             answer.acknowledge_error = error
     return answers
+
+
+async def wait_until_replicated(
+    context: HandlerContext, request: Request, group_id: str, answers: Answers
+) -> None:
+    """Wait until the replicas have what was acknowledged; tell of partitions where they have not.
+
+    See: K-26.
+    """
+    shares: Shares = context.groups.shares
+    if not shares.may_lag:
+        return
+    waiting = {
+        ShareKey(group_id, *partition): answer
+        for partition, answer in answers.items()
+        if answer.is_acknowledged and answer.error is None and answer.acknowledge_error is None
+    }
+    leave_lane(request)
+    for key in await shares.unreplicated(waiting):
+        waiting[key].acknowledge_error = CoordinatorNotAvailable()
 
 
 async def _acknowledge(

@@ -28,11 +28,16 @@ from broker_lite.coordinator.share_records.sessions import (
     check_member,
 )
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicId
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import leave_lane
-from broker_lite.handler.share.acknowledge import acknowledge_all, said_by
+from broker_lite.handler.large import Turns, leave_lane
+from broker_lite.handler.share.acknowledge import (
+    Answers,
+    acknowledge_all,
+    said_by,
+    wait_until_replicated,
+)
 from broker_lite.handler.share.partition import (
     Answer,
     Found,
@@ -48,6 +53,8 @@ from broker_lite.wire import messages
 
 _BY_RECORDS: Final = 1
 _MS_PER_S: Final = 1000
+_SHORT_PARTITIONS_MAX: Final = 256
+"""An answer of so many partitions is encoded at once."""
 
 
 class Enough(NamedTuple):
@@ -57,7 +64,6 @@ class Enough(NamedTuple):
     max_bytes: int
 
 
-Answers = dict[SharedPartition, Answer]
 Ready = list[tuple[Found, SharePartition]]
 
 
@@ -78,6 +84,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         answers = await acknowledge_all(
             context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
         )
+        if answers:
+            await wait_until_replicated(context, request, group_id, answers)
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
         elif not body.is_renew_ack:
@@ -86,7 +94,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     except BrokerError as error:
         refusal = message(error_code=error.code, error_message=error.message)
         return encode(message, refusal, request)
-    return encode(message, _response(context, group_id, answers), request)
+    response = await _response(context, group_id, answers)
+    if len(answers) > _SHORT_PARTITIONS_MAX:
+        return await encode_long(message, response, request)
+    return encode(message, response, request)
 
 
 def _session(
@@ -144,10 +155,11 @@ async def _fetch(
         max(body.batch_size, 1),
         body.share_acquire_mode == _BY_RECORDS,
     )
-    left_bytes, is_first = max_bytes, True
+    left_bytes, is_first, turns = max_bytes, True, Turns()
     for found, partition in ready:
         if wish.records_max <= 0 or left_bytes <= 0:
             break
+        await turns.turn()
         key = SharedPartition(*found.key[1:])
         answer = answers.setdefault(key, Answer(key))
         try:
@@ -190,7 +202,9 @@ async def _ready(
     exist is told of once: no topic will ever have its id.
     """
     ready: Ready = []
+    turns = Turns()
     for partition in session.in_turn():
+        await turns.turn()
         try:
             found = find(context, session.group_id, partition)
             in_flight = await opened(context, found) if wants_any else None
@@ -218,7 +232,7 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
             for found, _ in ready:
                 found.log.visibility.add_waiter(changed.set)
             try:
-                if _is_enough(context, ready, enough):
+                if await _is_enough(context, ready, enough):
                     return
                 context.nothing_to_give.start()
                 await changed.wait()
@@ -229,15 +243,16 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
                     found.log.visibility.remove_waiter(changed.set)
 
 
-def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> bool:
+async def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> bool:
     """Return whether a waiting request can be answered; it can if a partition has changed hands.
 
     Records of a segment that gets no more are enough, however few: an answer has those of one.
 
     See: F-31.
     """
-    wanted_bytes, size_bytes = max(min(enough), 1), 0
+    wanted_bytes, size_bytes, turns = max(min(enough), 1), 0, Turns()
     for found, partition in ready:
+        await turns.turn()
         if context.groups.shares.partition(found.key) is not partition:
             return True
         if found.log.leader_id != context.node_id or found.log.is_deleted:
@@ -255,7 +270,7 @@ def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> bool:
     return False
 
 
-def _response(
+async def _response(
     context: HandlerContext, group_id: str, answers: Answers
 ) -> messages.ShareFetchResponse:
     message = messages.ShareFetchResponse
@@ -263,7 +278,9 @@ def _response(
     response = message(acquisition_lock_timeout_ms=settings.lock_duration_ms)
     topics: dict[bytes, messages.ShareFetchResponse.ShareFetchableTopicResponse] = {}
     leaders: list[tuple[int, int] | None] = []
+    turns = Turns()
     for (topic_id, index), answer in answers.items():
+        await turns.turn()
         topic = topics.get(topic_id)
         if topic is None:
             topic = topics[topic_id] = message.ShareFetchableTopicResponse(topic_id=topic_id)

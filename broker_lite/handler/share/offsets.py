@@ -8,31 +8,45 @@ has none.
 Not done: nothing that a client asks for.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final, Protocol, TypeVar
 
 from broker_lite.coordinator.effects import NO_START
 from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.errors import BrokerError, ErrorCode, GroupAuthorizationFailed
 from broker_lite.handler.authorized import is_allowed
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.groups.ask_group import ask_group
+from broker_lite.handler.groups.ask_group import Asked, Event, ask_group
 from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.share import check_enabled
+from broker_lite.handler.large import in_turns
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import ZERO_UUID
 
-if TYPE_CHECKING:
-    _DeletedTopic = messages.DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic
-
 _UNKNOWN_LAG: Final = -1
 _INT64_HALF: Final = 1 << 63
 _DENIED_TOPIC: Final = "Topic authorization failed."
+
+Changed = TypeVar(
+    "Changed",
+    bound="messages.AlterShareGroupOffsetsResponse | messages.DeleteShareGroupOffsetsResponse",
+)
+
+
+class _Topic(Protocol):
+    topic_name: str
+
+
+T = TypeVar("T", bound=_Topic)
+
+
+class _Topics(Protocol[T]):
+    topics: list[T]
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
@@ -46,13 +60,13 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     response = message()
     for asked in few_repeats(body.groups, _whole_group):
         try:
-            response.groups.append(_described(context, asked))
+            response.groups.append(await _described(context, asked))
         except BrokerError as error:
             group = message.DescribeShareGroupOffsetsResponseGroup(
                 group_id=asked.group_id, error_code=error.code, error_message=error.message
             )
             response.groups.append(group)
-    return encode(message, response, request)
+    return await encode_long(message, response, request)
 
 
 def _whole_group(
@@ -62,7 +76,7 @@ def _whole_group(
     return asked.group_id if asked.topics is None else None
 
 
-def _described(
+async def _described(
     context: HandlerContext,
     asked: "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup",
 ) -> "messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup":
@@ -97,7 +111,8 @@ def _described(
                 partitions=_denied(partitions)
                 if name in denied
                 else [
-                    _partition(context, ShareKey(group_id, topic_id, each)) for each in partitions
+                    _partition(context, ShareKey(group_id, topic_id, each))
+                    async for each in in_turns(partitions)
                 ],
             )
         )
@@ -150,11 +165,6 @@ def _as_int64(number: int) -> int:
     return (number + _INT64_HALF) % (2 * _INT64_HALF) - _INT64_HALF
 
 
-def _alter_refusal(error: BrokerError) -> messages.AlterShareGroupOffsetsResponse:
-    message = messages.AlterShareGroupOffsetsResponse
-    return message(error_code=error.code, error_message=error.message)
-
-
 @answers_when_flushed
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Set where a share group starts.
@@ -163,15 +173,9 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.AlterShareGroupOffsetsRequest, request)
     message = messages.AlterShareGroupOffsetsResponse
-    try:
-        check_enabled(context)
-    except BrokerError as error:
-        return encode(message, _alter_refusal(error), request)
-    denied = denied_topics(context, Operation.READ, [each.topic_name for each in body.topics])
-    refused = [each for each in body.topics if each.topic_name in denied]
-    body.topics = [each for each in body.topics if each.topic_name not in denied]
+    refused = _take_out_denied(context, body)
     event = context.groups.coordinator.share_offsets.alter
-    response = await ask_group(context, request, event, body, _alter_refusal)
+    response = await _change(context, request, body, event, message)
     if not response.error_code:
         response.responses += [
             message.AlterShareGroupOffsetsResponseTopic(
@@ -191,11 +195,6 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     return encode(message, response, request)
 
 
-def _delete_refusal(error: BrokerError) -> messages.DeleteShareGroupOffsetsResponse:
-    message = messages.DeleteShareGroupOffsetsResponse
-    return message(error_code=error.code, error_message=error.message)
-
-
 @answers_when_flushed
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Forget where a share group starts, for whole topics.
@@ -204,30 +203,45 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DeleteShareGroupOffsetsRequest, request)
     message = messages.DeleteShareGroupOffsetsResponse
-    try:
-        check_enabled(context)
-    except BrokerError as error:
-        return encode(message, _delete_refusal(error), request)
-    denied = denied_topics(context, Operation.READ, [each.topic_name for each in body.topics])
-    refused = [each for each in body.topics if each.topic_name in denied]
-    body.topics = [each for each in body.topics if each.topic_name not in denied]
+    refused = _take_out_denied(context, body)
     event = context.groups.coordinator.share_offsets.delete
-    response = await ask_group(
-        context, request, event, body, _delete_refusal, operation=Operation.DELETE
-    )
+    response = await _change(context, request, body, event, message, Operation.DELETE)
     if not response.error_code:
-        response.responses += list(_denied_deletes(context, refused))
+        response.responses += [
+            message.DeleteShareGroupOffsetsResponseTopic(
+                topic_name=topic.topic_name,
+                topic_id=_topic_id(context, topic.topic_name),
+                error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+                error_message=_DENIED_TOPIC,
+            )
+            for topic in refused
+        ]
     return encode(message, response, request)
 
 
-def _denied_deletes(
+def _take_out_denied(context: HandlerContext, body: _Topics[T]) -> list[T]:
+    """Take the topics that the client may not read out of a request, and return them."""
+    denied = denied_topics(context, Operation.READ, [each.topic_name for each in body.topics])
+    refused = [each for each in body.topics if each.topic_name in denied]
+    body.topics = [each for each in body.topics if each.topic_name not in denied]
+    return refused
+
+
+async def _change(
     context: HandlerContext,
-    refused: "Iterable[_DeletedTopic]",
-) -> "Iterator[messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic]":
-    for topic in refused:
-        yield messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic(
-            topic_name=topic.topic_name,
-            topic_id=_topic_id(context, topic.topic_name),
-            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-            error_message=_DENIED_TOPIC,
-        )
+    request: Request,
+    body: Asked,
+    event: Event[Asked],
+    message: type[Changed],
+    operation: Operation = Operation.READ,
+) -> Changed:
+    """Return the coordinator's response to a request that changes where a group starts."""
+
+    def refusal(error: BrokerError) -> Changed:
+        return message(error_code=error.code, error_message=error.message)
+
+    try:
+        check_enabled(context)
+    except BrokerError as error:
+        return refusal(error)
+    return await ask_group(context, request, event, body, refusal, operation)

@@ -101,7 +101,6 @@ share.coordinator.cached.buffer.max.bytes int 1048588 524288.. cluster
 share.coordinator.load.buffer.size int 5242880 1.. fixed
 share.coordinator.state.topic.compression.codec int 0 - fixed
 share.coordinator.threads int 1 1.. fixed
-share.coordinator.write.timeout.ms int 5000 1.. fixed
 share.fetch.purgatory.purge.interval.requests int 1000 - fixed
 ssl.engine.factory.class class - - cluster
 ssl.keymanager.algorithm string SunX509 - broker

@@ -146,6 +146,13 @@ SHARE_SETTINGS: Final = (
         Between(0, 500),
     ),
     Setting(
+        "share.coordinator.write.timeout.ms",
+        _INT,
+        "5000",
+        "How long acknowledged records may wait for the replicas of __share_group_state.",
+        Between(1),
+    ),
+    Setting(
         "share.coordinator.state.topic.num.partitions",
         _INT,
         "50",

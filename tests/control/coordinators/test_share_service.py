@@ -1,7 +1,4 @@
-"""Share partitions over changes of the cluster and failures of their log.
-
-Also tests: broker_lite.control.coordinators.share_log.
-"""
+"""Share partitions over changes of the cluster and failures of their log."""
 
 from pathlib import Path
 from typing import Any
@@ -139,6 +136,7 @@ def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> N
     key, _ = begun(node)
     for first in range(40):
         accept(node, key, first, first)
+        node.groups.shares.on_time()
     log = node.cluster.log(SHARE_TOPIC, 0)
     assert log.log_end_offset - log.log_start_offset < 20
     assert log.log_start_offset > 20
@@ -157,6 +155,7 @@ def test_k23_a_failure_to_prune_is_no_failure(node: Node, monkeypatch: pytest.Mo
     monkeypatch.setattr(type(log), "delete_records_before", lambda _log, offset: fail(offset))
     for first in range(6):
         accept(node, key, first, first)
+        node.groups.shares.on_time()
     assert node.groups.shares.start_and_complete(key) is not None
 
 

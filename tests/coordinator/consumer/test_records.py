@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from broker_lite.coordinator.consumer import records
 from broker_lite.coordinator.consumer.group import ResolvedRegex
 from broker_lite.coordinator.consumer.member import ClassicMemberData, ConsumerMember, MemberState
+from broker_lite.coordinator.group_records import decode
 from broker_lite.wire import messages
 from tests.coordinator.consumer.consumer_driver import Driver, state_of
 
@@ -82,7 +83,7 @@ def test_a_member_comes_back() -> None:
         server_assignor="range",
         classic=ClassicMemberData(session_timeout_ms=7, protocols=(("p", b"\x01"), ("q", b""))),
     )
-    value = records.decode(messages.ConsumerGroupMemberMetadataValue, records.member_value(member))
+    value = decode(messages.ConsumerGroupMemberMetadataValue, records.member_value(member))
     assert records.member_of("m", value) == member
 
 

@@ -97,7 +97,7 @@ def test_an_update_of_an_unknown_state() -> None:
     read = ShareStates(500)
     update = started().update(KEY, StateUpdate(5, 0, []), 0, 1)
     read.replay(*update)
-    assert [*read.items()] == []
+    assert [*read] == []
     states.forget(states)
     assert [*states] == []
 

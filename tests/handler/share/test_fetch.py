@@ -11,6 +11,8 @@ import pytest
 
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.handler import large
+from broker_lite.handler.share import fetch
 from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
@@ -304,3 +306,35 @@ def test_members_take_turns_over_many_records(broker: HandlerBroker) -> None:
                 assert sharer.say({0: [(first, last, [1])]}) == {0: (0, None)}
     assert sorted(seen) == list(range(210))
     assert all(one < other for one, other in pairwise(sorted(seen)))
+
+
+def test_k35_others_have_their_turn(broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Very many partitions are looked at in slices: here of one partition."""
+    monkeypatch.setattr(large, "TURN_S", 0.0)
+    monkeypatch.setattr(fetch, "_SHORT_PARTITIONS_MAX", 3)
+    sharer = Sharer(broker, partitions=20)
+    for partition in range(20):
+        sharer.append(2, partition=partition)
+    sharer.beat()
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def scene() -> None:
+        nonlocal turns
+        counting = asyncio.create_task(count())
+        answer = await sharer.fetch_later(partitions=range(20), max_wait_ms=60_000)
+        assert [acquired(answer, each) for each in range(20)] == [[(0, 1, 1)]] * 20
+        assert turns >= 60
+        turns = 0
+        said = {each: [(0, 1, [1])] for each in range(20)}
+        answer = await sharer.fetch_later(said=said, count=0)
+        assert [each.acknowledge_error_code for each in answer.values()] == [0] * 20
+        assert turns >= 20
+        counting.cancel()
+
+    run(scene())
