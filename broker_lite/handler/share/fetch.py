@@ -10,6 +10,9 @@ its connection is closed; then what it has acquired is available to others.
 A difference to Kafka: a topic that does not exist leaves the share session with the first answer
 that says so. In Kafka each answer says so until the client forgets the topic.
 
+A difference to Kafka: what a request releases may be acquired by the same request. Kafka releases
+it beside the request, which mostly does not get it.
+
 Not done: records of synthetic topics, which are not acquired; faults in record data, as Fetch has.
 """
 
@@ -146,10 +149,10 @@ async def _fetch(
     )
     left_bytes, is_first = max_bytes, True
     for found, partition in ready:
-        if wish.records_max <= 0 or left_bytes <= 0:
-            break
         key = SharedPartition(*found.key[1:])
         answer = answers.setdefault(key, Answer(key))
+        if wish.records_max <= 0 or left_bytes <= 0:
+            continue
         try:
             room = Room(left_bytes, is_first)
             await read_and_acquire(context.groups.shares, found, partition, wish, room, answer)
@@ -160,21 +163,22 @@ async def _fetch(
         wish = wish._replace(records_max=wish.records_max - count)
         left_bytes -= len(answer.records)
         is_first = is_first and not answer.records
-    _tell_new(session, answers)
+    if body.share_session_epoch != INITIAL_EPOCH:
+        _leave_out_old(session, answers)
 
 
-def _tell_new(session: ShareSession, answers: Answers) -> None:
-    """Leave out partitions without news, but tell once of each that is new in the session.
+def _leave_out_old(session: ShareSession, answers: Answers) -> None:
+    """Leave out partitions without news, but tell once of each that was added to the session.
 
     Rule: K-33 (CachedSharePartition.maybeUpdateResponseData).
     """
-    for partition, is_new in session.partitions.items():
+    for partition, is_new in [*session.partitions.items()]:
         answer = answers.get(partition)
-        if is_new and answer is None:
-            answers[partition] = Answer(partition)
-        elif answer is not None and not is_new and not _is_news(answer):
+        if answer is None:
+            continue
+        if not is_new and not _is_news(answer):
             del answers[partition]
-    session.partitions = dict.fromkeys(session.partitions, False)
+        session.partitions[partition] = answer.error is not None
 
 
 def _is_news(answer: Answer) -> bool:
