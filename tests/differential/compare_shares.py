@@ -122,6 +122,8 @@ def _compare(
         for number in range(steps):
             step = scenario.next_step()
             name, arguments = step
+            for side in sides:
+                side.keep()
             kafka, ours = (getattr(side, name)(*arguments) for side in sides)
             told.append(f"{number} {name}{arguments}: {kafka}")
             if name != "describe" and _has_failed(kafka):

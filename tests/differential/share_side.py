@@ -96,6 +96,9 @@ class ShareSide:
 
     # -- steps
 
+    def keep(self) -> None:
+        """Keep the members in the group; a sequence of this kind needs nothing for that."""
+
     def append(self, size: int, topic: int = 0) -> int:
         """Append a batch of so many records; return the error code."""
         now_ms = int(time.time() * 1000)  # an older record would soon be deleted

@@ -33,13 +33,18 @@ class WideSide(ShareSide):
         is_first = not self._clients
         super().join(member)
         if is_first:
-            self._prime(member)
+            self._prime(member, has_records=True)
 
     def fetch(self, member: str, count: int, batch: int, strict: bool) -> Any:
         """Let a member acquire records of all topics."""
         return self.take(member, count, batch, strict)
 
-    def _prime(self, member: str) -> None:
+    def keep(self) -> None:
+        """Tell the coordinator that all members are there; a long sequence outlasts a session."""
+        for member in self._clients:
+            assert self._beat(member, 0).error_code == 0
+
+    def _prime(self, member: str, *, has_records: bool = False) -> None:
         """Have the broker read the state of each topic.
 
         Kafka does so beside the first fetch, and goes on with the topics whose states are there.
@@ -48,7 +53,9 @@ class WideSide(ShareSide):
         for topic in range(len(self._topics)):
             self._asked = range(topic, topic + 1)
             self.epochs[member] = 0
-            self.take(member, 1, 1, True)
+            taken = self.take(member, 1, 1, True)
+            while has_records and not any(acquired for _, _, acquired in taken.values()):
+                taken = self.take(member, 1, 1, True)  # a Kafka that has just started is slow
             self._end(member)
         time.sleep(2 * _SETTLED_S)
         self._asked = range(len(self._topics))

@@ -110,6 +110,10 @@ def acknowledge(
     accepted = check_acquired(partition, member_id, batches)
     settled: list[Run] = []
     for each in accepted:
+        if len(each.types) > 1:  # from then on each record counts by itself
+            first = max(each.first_offset, partition.start_offset)
+            for batch in partition.in_flight.within(first, each.last_offset):
+                batch.is_split = True
         settled += _apply(partition, each, now_ms)
     return partition.changed(settled)
 

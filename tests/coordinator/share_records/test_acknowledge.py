@@ -199,3 +199,11 @@ def test_k31_what_lies_between_kept_records_is_not_known() -> None:
     with pytest.raises(InvalidRequest, match="last offset"):
         driver.say((12, 25, [1]))
     driver.say((10, 14, [1]))
+
+
+def test_k31_a_type_for_each_record_splits_a_batch() -> None:
+    driver = Driver(2)
+    driver.fetch()
+    driver.say((0, 1, [2, 2]))
+    with pytest.raises(InvalidRecordState, match="The offset cannot be acknowledged"):
+        driver.say((0, 0, [1]))
