@@ -12,23 +12,26 @@ from tests.support.raw_client import RawClient
 TIMEOUT_S: Final = 30.0
 WAIT_MS: Final = 300
 """How long a fetch waits: Kafka releases records beside the answer to the request."""
+Said = Sequence[tuple[int, int, Sequence[int]]]
+"""What a member says about records: first and last offset, and the types."""
 
 
 class ShareSide:
-    """A topic, a group that reads it, and connections of its members.
+    """Topics, a group that reads them, and connections of its members.
 
     Attributes:
         epochs: of the members' sessions, by member.
     """
 
-    def __init__(self, port: int, name: str, configs: dict[str, str]) -> None:
+    def __init__(self, port: int, name: str, configs: dict[str, str], topics: int = 1) -> None:
         self._port = port
         self._name = name
-        self._admin = RawClient("127.0.0.1", port)
+        self._admin = RawClient("127.0.0.1", port, timeout_s=TIMEOUT_S)
         self._clients: dict[str, RawClient] = {}
         self.epochs: dict[str, int] = {}
         self._find_coordinator()
-        self._topic_id = self._create_topic()
+        self._topics = [name, *(f"{name}-{number}" for number in range(1, topics))]
+        self._topic_ids = [self._create_topic(number) for number in range(topics)]
         self._configure(configs)
 
     def close(self) -> None:
@@ -44,16 +47,16 @@ class ShareSide:
             )
             return bool(answer.coordinators[0].error_code == 0)
 
-        _until(found)
+        until(found)
 
-    def _create_topic(self) -> bytes:
+    def _create_topic(self, number: int) -> bytes:
         topic = messages.CreateTopicsRequest.CreatableTopic(
-            name=self._name, num_partitions=1, replication_factor=1
+            name=self._topics[number], num_partitions=1, replication_factor=1
         )
         answer = self._admin.call("CreateTopics", 7, topics=[topic], timeout_ms=10_000)
         assert answer.topics[0].error_code == 0
         topic_id: bytes = answer.topics[0].topic_id
-        _until(lambda: self.append(1) == 0)
+        until(lambda: self.append(1, number) == 0)
         return topic_id
 
     def _configure(self, configs: dict[str, str]) -> None:
@@ -71,14 +74,13 @@ class ShareSide:
 
     def join(self, member: str) -> None:
         """Let a member join, and open its session, which acquires nothing yet."""
-        self._clients[member] = RawClient("127.0.0.1", self._port)
+        self._clients[member] = RawClient("127.0.0.1", self._port, timeout_s=TIMEOUT_S)
 
         def is_assigned() -> bool:
-            answer = self._beat(member, 0)
-            assigned = answer.assignment
+            assigned = self._beat(member, 0).assignment
             return bool(assigned and assigned.topic_partitions)
 
-        _until(is_assigned)
+        until(is_assigned)
         self.epochs[member] = 0
         self.fetch(member, 0, 1, False)
 
@@ -87,23 +89,36 @@ class ShareSide:
             "ShareGroupHeartbeat",
             1,
             group_id=self._name,
-            member_id=_id(member),
+            member_id=id_of(member),
             member_epoch=epoch,
-            subscribed_topic_names=[self._name],
+            subscribed_topic_names=self._topics,
         )
 
     # -- steps
 
-    def append(self, size: int) -> int:
+    def keep(self) -> None:
+        """Keep the members in the group; a sequence of this kind needs nothing for that."""
+
+    def append(self, size: int, topic: int = 0) -> int:
         """Append a batch of so many records; return the error code."""
         now_ms = int(time.time() * 1000)  # an older record would soon be deleted
         builder = BatchBuilder()
         for number in range(size):
             builder.append(now_ms, None, b"v%d" % number)
+        return self._produce(topic, bytes(builder.build()), None)
+
+    def _produce(self, topic: int, records: bytes, transactional_id: str | None) -> int:
         message = messages.ProduceRequest
-        partition = message.PartitionProduceData(index=0, records=bytes(builder.build()))
-        topic = message.TopicProduceData(name=self._name, partition_data=[partition])
-        answer = self._admin.call("Produce", 9, acks=-1, timeout_ms=10_000, topic_data=[topic])
+        partition = message.PartitionProduceData(index=0, records=records)
+        data = message.TopicProduceData(name=self._topics[topic], partition_data=[partition])
+        answer = self._admin.call(
+            "Produce",
+            9,
+            transactional_id=transactional_id,
+            acks=-1,
+            timeout_ms=10_000,
+            topic_data=[data],
+        )
         return int(answer.responses[0].partition_responses[0].error_code)
 
     def fetch(self, member: str, count: int, batch: int, strict: bool) -> Any:
@@ -113,12 +128,12 @@ class ShareSide:
         topics = []
         if epoch == 0:
             partition = message.FetchPartition(partition_index=0)
-            topics = [message.FetchTopic(topic_id=self._topic_id, partitions=[partition])]
+            topics = [message.FetchTopic(topic_id=self._topic_ids[0], partitions=[partition])]
         answer = self._clients[member].call(
             "ShareFetch",
             2,
             group_id=self._name,
-            member_id=_id(member),
+            member_id=id_of(member),
             share_session_epoch=epoch,
             max_wait_ms=WAIT_MS,
             min_bytes=1,
@@ -138,7 +153,7 @@ class ShareSide:
             for each in partition.acquired_records
         ]
 
-    def say(self, member: str, said: Sequence[tuple[int, int, Sequence[int]]], renew: bool) -> Any:
+    def say(self, member: str, said: Said, renew: bool, topic: int = 0) -> Any:
         """Let a member acknowledge records; return the errors with their texts."""
         message = messages.ShareAcknowledgeRequest
         batches = [
@@ -147,23 +162,24 @@ class ShareSide:
             )
             for first, last, kinds in said
         ]
+        topic_id = self._topic_ids[topic]
         partition = message.AcknowledgePartition(partition_index=0, acknowledgement_batches=batches)
         answer = self._clients[member].call(
             "ShareAcknowledge",
             2,
             group_id=self._name,
-            member_id=_id(member),
+            member_id=id_of(member),
             share_session_epoch=self.epochs[member],
             is_renew_ack=renew,
-            topics=[message.AcknowledgeTopic(topic_id=self._topic_id, partitions=[partition])],
+            topics=[message.AcknowledgeTopic(topic_id=topic_id, partitions=[partition])],
         )
         if answer.error_code:
             return answer.error_code
         self.epochs[member] += 1
         return [
             (each.error_code, each.error_message)
-            for topic in answer.responses
-            for each in topic.partitions
+            for answered in answer.responses
+            for each in answered.partitions
         ]
 
     def reopen(self, member: str) -> Any:
@@ -172,7 +188,7 @@ class ShareSide:
             "ShareFetch",
             2,
             group_id=self._name,
-            member_id=_id(member),
+            member_id=id_of(member),
             share_session_epoch=-1,
         )
         self.epochs[member] = 0
@@ -183,7 +199,7 @@ class ShareSide:
         """Close the connection of a member; its session ends with it."""
         self._clients[member].close()
         time.sleep(WAIT_MS / 1000)
-        self._clients[member] = RawClient("127.0.0.1", self._port)
+        self._clients[member] = RawClient("127.0.0.1", self._port, timeout_s=TIMEOUT_S)
         error = self.fetch(member, 0, 1, False)
         self.epochs[member] = 0
         return error, self.fetch(member, 0, 1, False)
@@ -200,12 +216,12 @@ class ShareSide:
         ]
 
 
-def _id(member: str) -> str:
+def id_of(member: str) -> str:
     """The id of a member as Java's clients make it: a UUID in Kafka's text form."""
     return base64.urlsafe_b64encode(member.encode().ljust(16, b"-")).rstrip(b"=").decode()
 
 
-def _until(is_so: Any) -> None:
+def until(is_so: Any) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     while not is_so():
         assert time.monotonic() < deadline, "not ready in time"

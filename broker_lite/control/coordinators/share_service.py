@@ -17,7 +17,7 @@ from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import GROUP_RESOURCE
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.partition import SharePartition
@@ -177,7 +177,7 @@ class Shares:
         Returns:
             Those where that took too long, or whose state another broker keeps by now.
 
-        Rule: K-26 (ShareCoordinatorService.writeState).
+        Rule: K-27 (ShareCoordinatorService.writeState).
         """
         places = {key: self.log.place_of(key) for key in keys}
         timeout_ms = self._cluster.settings.share_coordinator_write_timeout_ms
@@ -204,6 +204,22 @@ class Shares:
             if partition is not None and key.group_id == group_id:
                 self._settle_quietly(key, partition.release(member_id))
 
+    def forget_group(self, group_id: str, node_id: int) -> None:
+        """Forget what a group has in flight of the partitions that a broker leads.
+
+        They begin again with what is kept. If that says nothing of the start, it is found anew.
+
+        See: K-26 (SharePartitionManager.onGroupEmpty).
+        """
+        keys = [
+            key
+            for key in {**self._begun, **self._partitions}
+            if key.group_id == group_id and self._leader_of(key) == node_id
+        ]
+        for key in keys:
+            self._begun.pop(key, None)
+            self._forget(key)
+
     def _settle_quietly(self, key: ShareKey, update: StateUpdate | None) -> None:
         """Do as settle() for what no client waits for."""
         try:
@@ -216,6 +232,12 @@ class Shares:
         if topic is None or key.partition >= topic.partition_count:
             return 0
         return topic.partitions[key.partition].leader_epoch
+
+    def _leader_of(self, key: ShareKey) -> int:
+        topic = self._cluster.topics_by_id.get(key.topic_id)
+        if topic is None or key.partition >= topic.partition_count:
+            return NO_LEADER
+        return topic.partitions[key.partition].leader
 
     def start_and_complete(self, key: ShareKey) -> tuple[int, int, int] | None:
         """Return start, number of records that are done behind it, and leader epoch, as kept."""

@@ -1,5 +1,9 @@
 """Records of aborted transactions, which a group that reads committed records never gets.
 
+A difference to Kafka: where the start offset was moved into a record batch that was aborted, or
+behind it, and the batch is read, Kafka answers UNKNOWN_SERVER_ERROR. Here the member gets what
+follows.
+
 Rule: K-19 (SharePartition.maybeFilterAbortedTransactionalAcquiredRecords).
 """
 
@@ -8,7 +12,7 @@ from typing import NamedTuple
 
 from broker_lite.coordinator.share_records.acquire import Acquired, Range
 from broker_lite.coordinator.share_records.partition import SharePartition
-from broker_lite.coordinator.share_records.state import RecordState, StateUpdate
+from broker_lite.coordinator.share_records.state import RecordState
 
 
 class AbortedTransaction(NamedTuple):
@@ -25,16 +29,16 @@ class AbortedTransaction(NamedTuple):
 
 def archive_aborted(
     partition: SharePartition, acquired: Sequence[Acquired], aborted: Sequence[Range]
-) -> tuple[list[Acquired], StateUpdate | None]:
-    """Archive what was acquired of aborted transactions.
+) -> list[Acquired]:
+    """Archive what was acquired of aborted transactions; return what the member gets.
+
+    That is not written, and the start offset stays: both follow with the next change. What is read
+    again after a restart is archived again.
 
     Args:
         partition: the share partition.
         acquired: what a member has acquired just now, ordered by offset.
         aborted: the record batches of aborted transactions, ordered by offset.
-
-    Returns:
-        What the member gets, and what has to be written.
     """
     left: list[Acquired] = []
     ended: list[Range] = []
@@ -54,7 +58,6 @@ def archive_aborted(
             position += 1
         if first <= one.last_offset:
             left.append(one._replace(first_offset=first))
-    archived = [run for _, run in partition.in_flight.cut(ended)]
-    for run in archived:
+    for _, run in partition.in_flight.cut(ended):
         run.settle(RecordState.ARCHIVED, partition.settings.delivery_count_max)
-    return left, partition.changed(archived)
+    return left

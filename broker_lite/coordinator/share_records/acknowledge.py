@@ -110,6 +110,10 @@ def acknowledge(
     accepted = check_acquired(partition, member_id, batches)
     settled: list[Run] = []
     for each in accepted:
+        if len(each.types) > 1:  # from then on each record counts by itself
+            first = max(each.first_offset, partition.start_offset)
+            for batch in partition.in_flight.within(first, each.last_offset):
+                batch.is_split = True
         settled += _apply(partition, each, now_ms)
     return partition.changed(settled)
 
@@ -147,12 +151,14 @@ def _check(partition: SharePartition, member_id: str, asked: Acknowledgement) ->
     Rule: K-31 (SharePartition.fetchSubMapForAcknowledgementBatch).
     """
     first, last, _ = asked
-    found = partition.in_flight.within(max(first, partition.start_offset), last)
-    known = partition.in_flight.batches
-    if not known or (not found and last < known[0].first):
+    begin = max(first, partition.start_offset)
+    in_flight = partition.in_flight
+    known = next((each for each in in_flight.batches if not each.is_unread), None)
+    if known is None or known.first > begin:
         raise InvalidRecordState(
             "Batch record not found. The request batch offsets are not found in the cache."
         )
+    found = [each for each in in_flight.within(begin, last) if not each.is_unread]
     if not found:
         raise InvalidRequest(
             "Batch record not found. The first offset in request is past acquired records."
@@ -178,7 +184,10 @@ def _check_batch(
 
 
 def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> list[Run]:
-    """Give records their new state; return the runs that are no longer acquired."""
+    """Give records their new state; return the runs that are no longer acquired.
+
+    What lies between kept records, and was not read yet, stays as it is.
+    """
     settings = partition.settings
     deadline_ms = now_ms + settings.lock_duration_ms
     start = partition.start_offset
@@ -187,6 +196,8 @@ def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> li
     settled: list[Run] = []
     renewed: list[Run] = []
     for position, run in partition.in_flight.cut(ranges):
+        if run.state is not RecordState.ACQUIRED:
+            continue
         kind = parts[position][2]
         if kind is AcknowledgeType.RENEW:
             renewed.append(run)

@@ -11,9 +11,6 @@ available are acquired again, others that are not in flight for the first time.
 A batch that has failed half of its deliveries is delivered in parts, which become smaller, so that
 a record that no member can process does not take others with it.
 
-A difference to Kafka: by records, a member gets as many as it wants if so many are available. Kafka
-was seen once in some 700 random steps to give fewer, and why is not known.
-
 Rule: K-11, K-12 (SharePartition.acquire).
 """
 
@@ -24,6 +21,7 @@ from broker_lite.coordinator.share_records.in_flight import InFlightBatch, Run
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import RecordState
 
+_AVAILABLE: Final = RecordState.AVAILABLE
 _THROTTLED_FROM_MIN: Final = 2
 
 
@@ -59,15 +57,19 @@ class Wish(NamedTuple):
 
 
 def last_wanted(partition: SharePartition, wish: Wish) -> int:
-    """Return the offset up to which record batches have to be known, for a fetch from now on."""
+    """Return the offset up to which record batches have to be known, for a fetch from now on.
+
+    Without a strict limit all available records of a batch in flight are acquired together.
+    """
     wanted = wish.records_max
     first = partition.next_offset()
     if first <= partition.end_offset:
-        for run in partition.in_flight.runs(first, partition.end_offset):
-            if run.state is RecordState.AVAILABLE:
-                wanted -= run.last - run.first + 1
-                if wanted <= 0:
-                    return run.last
+        for batch in partition.in_flight.within(first, partition.end_offset):
+            for run in batch.within(first, partition.end_offset):
+                if run.state is _AVAILABLE:
+                    wanted -= run.last - run.first + 1
+                    if wanted <= 0:
+                        return run.last if wish.is_strict else batch.last
     return partition.end_offset + wanted
 
 
@@ -120,7 +122,7 @@ class _Acquiring:
         self._left = wanted
         limit = partition.settings.delivery_count_max
         self._throttled_from = max(_THROTTLED_FROM_MIN, -(-limit // 2))
-        self._last_delivery = limit - 1
+        self._last_delivery = limit - 1 if limit > _THROTTLED_FROM_MIN else -1
 
     def take(self, first: int, last: int) -> None:
         """Acquire what is available of a range, in the order of the offsets."""
@@ -203,37 +205,55 @@ class _Acquiring:
         Rule: K-12 (SharePartition.acquireSubsetBatchRecords).
         """
         first = max(first, self._partition.start_offset)
-        available = [run for run in batch.within(first, last) if run.state is RecordState.AVAILABLE]
+        some = batch.within(first, batch.last)
+        failures = max((run.delivery_count for run in some if run.state is _AVAILABLE), default=0)
+        is_throttled = failures >= self._throttled_from
+        if is_throttled and self.acquired:
+            return True
+        available = [run for run in some if run.first <= last and run.state is _AVAILABLE]
         if not available:
             return False
-        count = self._throttled_count(batch, available[0])
-        if count:
-            count = min(count, self._left) if self._wish.is_strict else count
-            begin = max(available[0].first, first)
-            self._acquire_part(batch, begin, min(begin + count - 1, available[0].last, last))
-            return True
         first = max(available[0].first, first)
-        last = min(available[-1].last, last)
-        if self._wish.is_strict:
-            last = min(last, _end_of(available, first, self._left))
-        self._acquire_part(batch, first, last)
-        return False
+        batch.is_split = batch.is_split or is_throttled
+        self._acquire_part(batch, first, min(self._last_of(batch, available, first), last))
+        return is_throttled
 
-    def _throttled_count(self, batch: InFlightBatch, run: Run) -> int:
-        """Return how many records may be delivered at once of a batch that has failed; 0 for all.
+    def _last_of(self, batch: InFlightBatch, runs: Sequence[Run], first: int) -> int:
+        """Return the last of the available records of a batch that are acquired together.
 
-        Rule: K-18 (SharePartition.shouldThrottleRecordsDelivery).
+        Args:
+            batch: in flight.
+            runs: its available runs, at least one, in order.
+            first: the first record to acquire, within the first run.
+
+        Rule: K-18 (SharePartition.acquireSubsetBatchRecords).
         """
-        failures = run.delivery_count
-        if failures < self._throttled_from:
-            return 0
-        if failures >= self._last_delivery:
-            return 1
+        limits = [self._left] if self._wish.is_strict else []
+        count, before = 0, first
+        part = 0
+        for run in runs:
+            begin = max(run.first, first)
+            failures = run.delivery_count
+            if failures == self._last_delivery:
+                return before if count else begin
+            if failures >= self._throttled_from and not part:
+                part = self._part_of(batch, failures)
+                limits.append(part)
+            # as in Kafka, a limit that was passed before it was known does not count
+            left = min((each - count for each in limits if each > count), default=0)
+            size = run.last - begin + 1
+            if 0 < left <= size:
+                return begin + left - 1
+            count, before = count + size, run.last
+        return before
+
+    def _part_of(self, batch: InFlightBatch, failures: int) -> int:
+        """Return how many records are delivered at once of a batch that has failed so often."""
         size = batch.last - batch.first + 1
         return max(size >> (failures - self._throttled_from + 1), 1)
 
     def _acquire_part(self, batch: InFlightBatch, first: int, last: int) -> None:
-        self._acquire([run for run in batch.cut(first, last) if run.state is RecordState.AVAILABLE])
+        self._acquire([run for run in batch.cut(first, last) if run.state is _AVAILABLE])
 
     def _acquire(self, runs: Sequence[Run]) -> None:
         """Acquire runs of one batch; neighbours that were delivered equally often are told as one.
@@ -257,20 +277,3 @@ class _Acquiring:
                 begin = run.last + 1 if following is None else following.first
         self.acquired += told
         self._partition.lock(runs, self._deadline_ms)
-
-
-def _end_of(runs: Sequence[Run], first: int, count: int) -> int:
-    """Return the last of the first `count` records of some runs; where they end if they are fewer.
-
-    Args:
-        runs: at least one, in order.
-        first: the first offset that counts, within the first run.
-        count: at least 1.
-    """
-    for run in runs:
-        begin = max(run.first, first)
-        size = run.last - begin + 1
-        if size >= count:
-            return begin + count - 1
-        count -= size
-    return runs[-1].last

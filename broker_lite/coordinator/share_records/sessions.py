@@ -40,7 +40,7 @@ class ShareSession:
         connection_id: of the connection on which it began.
         epoch: that the next request has to have.
         partitions: that the member reads from, in the order in which it named them; True for those
-            that were not told of in any answer yet.
+            that the next answer has to tell of, even without news.
     """
 
     __slots__ = ("connection_id", "epoch", "group_id", "member_id", "partitions")
@@ -56,8 +56,9 @@ class ShareSession:
         self, added: Iterable[SharedPartition], forgotten: Iterable[SharedPartition]
     ) -> None:
         """Add partitions that a request names, then remove those that it no longer wants."""
+        is_later = self.epoch > 1  # the answer to the first request leaves out none
         for each in added:
-            self.partitions.setdefault(each, True)
+            self.partitions.setdefault(each, is_later)
         for each in forgotten:
             self.partitions.pop(each, None)
 

@@ -157,7 +157,7 @@ async def wait_until_replicated(
 ) -> None:
     """Wait until the replicas have what was acknowledged; tell of partitions where they have not.
 
-    See: K-26.
+    See: K-27.
     """
     shares: Shares = context.groups.shares
     if not shares.may_lag:

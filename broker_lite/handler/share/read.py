@@ -99,11 +99,10 @@ async def read_and_acquire(
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
     shares.settle(key, archive_missing(partition, ranges, first_offset), log.leader_epoch)
     acquired = acquire(partition, wish, ranges, deadline_ms)
-    update = None
     if acquired and read.aborted_transactions:
         aborted = _aborted(read.aborted_transactions, batches)
-        acquired, update = archive_aborted(partition, acquired, aborted)
-    shares.settle(key, update, log.leader_epoch)
+        acquired = archive_aborted(partition, acquired, aborted)
+    shares.follow(key)
     if acquired:
         answer.acquired = acquired
         answer.records = _bytes_of(batches, acquired[0][0], acquired[-1][1])

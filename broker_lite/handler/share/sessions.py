@@ -38,7 +38,7 @@ def begin_session(
     except ShareSessionLimitReached:
         sessions.end(session)
         raise
-    context.at_close[_AT_CLOSE] = partial(_end_all, context)
+    context.at_close[_AT_CLOSE] = partial(_end_all, context, group_id)
     return session
 
 
@@ -49,8 +49,22 @@ def end_session(context: HandlerContext, session: ShareSession) -> None:
     context.groups.shares.release(session.group_id, session.member_id, keys)
 
 
-def _end_all(context: HandlerContext) -> None:
-    """End the sessions that began on a connection, which is closed."""
-    for session in [*sessions_of(context)]:
+def _end_all(context: HandlerContext, group_id: str) -> None:
+    """End the sessions that began on a connection, which is closed.
+
+    What is in flight of a group that has no session then is forgotten.
+
+    Args:
+        context: of the connection.
+        group_id: of the last session that began on it.
+
+    Rule: K-26 (ShareSessionCache, ClientConnectionDisconnectListener).
+    """
+    sessions = sessions_of(context)
+    group_ids = {group_id}
+    for session in [*sessions]:
         if session.connection_id == context.connection_id:
             end_session(context, session)
+            group_ids.add(session.group_id)
+    for emptied in group_ids.difference(session.group_id for session in sessions):
+        context.groups.shares.forget_group(emptied, context.node_id)

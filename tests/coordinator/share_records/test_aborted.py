@@ -9,26 +9,37 @@ def test_k19_they_are_taken_out_of_what_was_acquired() -> None:
     driver = Driver(5, 5, 5, 5)
     acquired = [Acquired(*each) for each in driver.fetch(batch=10)]
     assert acquired == [(0, 9, 1), (10, 19, 1)]
-    left, update = archive_aborted(driver.partition, acquired, [Range(5, 9), Range(10, 14)])
+    left = archive_aborted(driver.partition, acquired, [Range(5, 9), Range(10, 14)])
     assert left == [(0, 4, 1), (15, 19, 1)]
-    assert update == (0, 10, [(5, 14, 4, 1)])
+    assert driver.partition.complete_count == 10
     driver.say((0, 4, [1]), (15, 19, [1]))
     assert driver.partition.start_offset == 20
+
+
+def test_k19_the_start_moves_with_the_next_change() -> None:
+    driver = Driver(5, 5)
+    acquired = [Acquired(*each) for each in driver.fetch(count=1)]
+    assert archive_aborted(driver.partition, acquired, [Range(0, 4)]) == []
+    assert (driver.partition.start_offset, driver.partition.next_offset()) == (0, 5)
+    assert driver.fetch() == [(5, 9, 1)]
+    driver.say((9, 9, [1]))
+    assert driver.updates == [(0, 6, [(9, 9, 2, 1)])]
+    assert driver.partition.start_offset == 5
 
 
 def test_k19_an_aborted_batch_may_lie_in_two_that_were_acquired() -> None:
     driver = Driver(10, 10)
     acquired = [Acquired(*each) for each in driver.fetch(batch=10)]
     aborted = [Range(2, 3), Range(6, 12), Range(19, 25)]
-    left, update = archive_aborted(driver.partition, acquired, aborted)
+    left = archive_aborted(driver.partition, acquired, aborted)
     assert left == [(0, 1, 1), (4, 5, 1), (13, 18, 1)]
-    assert update == (0, 10, [(2, 3, 4, 1), (6, 12, 4, 1), (19, 19, 4, 1)])
+    assert driver.partition.complete_count == 10
 
 
 def test_nothing_aborted_changes_nothing() -> None:
     driver = Driver(5)
     acquired = [Acquired(*each) for each in driver.fetch()]
-    assert archive_aborted(driver.partition, acquired, []) == (acquired, None)
+    assert archive_aborted(driver.partition, acquired, []) == acquired
 
 
 def test_a_transaction_has_its_producers_batches_up_to_its_marker() -> None:

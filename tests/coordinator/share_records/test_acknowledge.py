@@ -184,3 +184,26 @@ def test_types_of_a_range_across_batches() -> None:
     assert driver.fetch() == [(4, 4, 2)]
     driver.say((0, 0, [1]), (4, 4, [1]), (8, 8, [1]))
     assert driver.partition.start_offset == 9
+
+
+def test_k31_what_lies_between_kept_records_is_not_known() -> None:
+    driver = Driver(10, 10, 10, 10)
+    driver.fetch()
+    driver.say((10, 14, [2]), (30, 39, [2]))
+    driver.restart()
+    with pytest.raises(InvalidRecordState, match="not found in the cache"):
+        driver.say((5, 12, [1]))
+    assert driver.fetch(count=15, strict=True) == [(0, 9, 1), (10, 14, 2)]
+    with pytest.raises(InvalidRequest, match="first offset"):
+        driver.say((20, 25, [1]))
+    with pytest.raises(InvalidRequest, match="last offset"):
+        driver.say((12, 25, [1]))
+    driver.say((10, 14, [1]))
+
+
+def test_k31_a_type_for_each_record_splits_a_batch() -> None:
+    driver = Driver(2)
+    driver.fetch()
+    driver.say((0, 1, [2, 2]))
+    with pytest.raises(InvalidRecordState, match="The offset cannot be acknowledged"):
+        driver.say((0, 0, [1]))

@@ -100,6 +100,36 @@ def test_k18_nothing_else_comes_with_them() -> None:
         driver.say((each[0], each[1], [2]))
 
 
+def test_k18_one_record_that_failed_is_enough_for_its_batch() -> None:
+    driver = Driver(2, 30, delivery_count_max=3)
+    driver.fetch(count=2)
+    driver.fetch()
+    driver.say((24, 30, [2]))
+    assert driver.fetch(count=3) == [(24, 30, 2)]
+    driver.keep(driver.partition.release("m"))
+    assert driver.fetch(count=10, strict=True) == [(0, 1, 2)]
+    assert driver.fetch(count=10, strict=True) == [(2, 11, 2)]
+    assert driver.fetch(count=15, strict=True) == [(12, 23, 2)]
+    assert driver.fetch() == [(24, 24, 3)]
+
+
+def test_k18_a_limit_that_was_passed_does_not_count() -> None:
+    driver = Driver(20, delivery_count_max=6)
+    driver.fetch()
+    for _ in range(2):
+        driver.say((15, 19, [2]))
+        driver.fetch()
+    driver.keep(driver.partition.release("m"))
+    assert driver.fetch() == [(0, 14, 2), (15, 19, 4)]
+
+
+def test_k12_a_batch_in_flight_is_acquired_whatever_record_batches_it_has() -> None:
+    driver = Driver(10, 10)
+    driver.fetch()
+    driver.say((0, 4, [2]), (10, 19, [2]))
+    assert driver.fetch(count=1) == [(0, 4, 2), (10, 19, 2)]
+
+
 def test_k20_records_between_kept_ones_are_read_anew() -> None:
     driver = Driver(10, 10, 10)
     driver.fetch()

@@ -42,7 +42,9 @@ def test_k33_partitions_take_turns() -> None:
     session.epoch += 1
     assert session.in_turn() == [TWO, THREE, ONE]
     session.update([ONE], [TWO, SharedPartition(b"u" * 16, 0)])
-    assert session.partitions == {ONE: True, THREE: True}
+    assert session.partitions == {ONE: False, THREE: False}
+    session.update([TWO], [])
+    assert session.partitions == {ONE: False, THREE: False, TWO: True}
 
 
 def test_k34_there_is_a_limit_and_a_new_session_replaces_the_old_one() -> None:
@@ -64,10 +66,10 @@ def test_the_partitions_of_all_sessions_are_bounded() -> None:
     assert sessions.partition_count == 3
     with pytest.raises(ShareSessionLimitReached):
         sessions.update(one, [ONE, TWO], [])
-    assert one.partitions == {ONE: True}
+    assert one.partitions == {ONE: False}
     sessions.update(one, [ONE], [])
     sessions.update(one, [TWO], [ONE])
-    assert one.partitions == {TWO: True}
+    assert one.partitions == {TWO: False}
     sessions.update(one, [ONE, THREE], [ONE, THREE])
     assert sessions.partition_count == 3
     sessions.update(sessions.begin("g", "n", 1), [THREE], [])

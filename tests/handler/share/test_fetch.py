@@ -53,10 +53,19 @@ def test_k33_several_partitions_share_the_limits(broker: HandlerBroker) -> None:
     sharer.beat()
     answer = sharer.fetch(partitions=range(3), count=3)
     assert [acquired(answer, each) for each in range(3)] == [[(0, 3, 1)], [], []]
-    assert sorted(answer) == [0, 1, 2]  # each is told of once
+    assert sorted(answer) == [0, 1, 2]  # the first answer tells of each
     answer = sharer.fetch(count=3)
     assert sorted(answer) == [1]
     assert acquired(answer, 1) == [(0, 3, 1)]
+
+
+def test_k33_what_is_added_later_is_told_of_once(broker: HandlerBroker) -> None:
+    sharer = Sharer(broker, partitions=2)
+    sharer.beat()
+    assert sorted(sharer.fetch(partitions=[0])) == [0]
+    assert sharer.fetch(count=0, partitions=[1]) == {}
+    assert sorted(sharer.fetch()) == [1]
+    assert sharer.fetch() == {}
 
 
 def test_k33_bytes_are_limited(broker: HandlerBroker) -> None:

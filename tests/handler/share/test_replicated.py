@@ -83,7 +83,7 @@ def scene(open_broker: OpenBroker) -> Scene:
     )
 
 
-def test_k26_acknowledgements_wait_for_replicas(scene: Scene) -> None:
+def test_k27_acknowledgements_wait_for_replicas(scene: Scene) -> None:
     async def act() -> None:
         scene.lag()
         asked = await scene.begin(scene.say(0, 3))
@@ -98,7 +98,7 @@ def test_k26_acknowledgements_wait_for_replicas(scene: Scene) -> None:
     asyncio.run(act())
 
 
-def test_k26_replicas_that_take_too_long(scene: Scene) -> None:
+def test_k27_replicas_that_take_too_long(scene: Scene) -> None:
     async def act() -> None:
         scene.lag()
         asked = await scene.begin(scene.say(0, 3))
@@ -112,7 +112,7 @@ def test_k26_replicas_that_take_too_long(scene: Scene) -> None:
     asyncio.run(act())
 
 
-def test_k26_another_broker_keeps_the_state_by_now(scene: Scene) -> None:
+def test_k27_another_broker_keeps_the_state_by_now(scene: Scene) -> None:
     async def act() -> None:
         scene.lag()
         asked = await scene.begin(scene.say(0, 3))
@@ -123,7 +123,7 @@ def test_k26_another_broker_keeps_the_state_by_now(scene: Scene) -> None:
     asyncio.run(act())
 
 
-def test_k26_the_states_are_lost_with_their_topic(scene: Scene) -> None:
+def test_k27_the_states_are_lost_with_their_topic(scene: Scene) -> None:
     async def act() -> None:
         scene.lag()
         asked = await scene.begin(scene.say(0, 3))
