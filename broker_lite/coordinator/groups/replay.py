@@ -1,8 +1,7 @@
 """Loads groups and offsets from `__consumer_offsets`.
 
-Compaction may have removed any of the older records of a log. Records of streams groups are
-skipped, because broker-lite does not have these groups. A group that belongs to another
-partition, because the state topic has grown, is skipped, too: only the records in its new partition
+Compaction may have removed any of the older records of a log. A group that belongs to another
+partition, because the state topic has grown, is skipped: only the records in its new partition
 count.
 
 See: G-66, T-53 (GroupCoordinatorShard.replay).
@@ -31,6 +30,9 @@ from broker_lite.coordinator.registry import Group, GroupEffects, GroupRegistry
 from broker_lite.coordinator.share import records as share_records
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share.replay import apply_record as apply_share_record
+from broker_lite.coordinator.streams import records as streams_records
+from broker_lite.coordinator.streams.group import StreamsGroup
+from broker_lite.coordinator.streams.replay import apply_record as apply_streams_record
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, messages
 
@@ -77,6 +79,8 @@ class GroupReplay:
             self._consumer(partition, record_type, key, value)
         elif record_type in share_records.SHARE_RECORD_TYPES:
             self._share(partition, record_type, key, value)
+        elif record_type in streams_records.STREAMS_RECORD_TYPES:
+            self._streams(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """Start the timers of a loaded partition's groups, and drop offsets of missing topics.
@@ -88,7 +92,7 @@ class GroupReplay:
         met = self._met.pop(partition, {})
         for group in [groups[group_id] for group_id in met if group_id in groups]:
             effects = Effects()
-            if isinstance(group, ConsumerGroup | ShareGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
                 group.loaded(now_ms)
             else:
                 classic_phases.loaded(group, effects, now_ms)
@@ -126,7 +130,7 @@ class GroupReplay:
     def _remove(self, groups: Iterable[Group]) -> list[Reply]:
         effects = Effects()
         for group in groups:
-            if isinstance(group, ConsumerGroup | ShareGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
                 group.unload()
             else:
                 group.dismiss(ErrorCode.NOT_COORDINATOR, effects)
@@ -204,6 +208,21 @@ class GroupReplay:
             group = registry.make_share(group_id)
         apply_share_record(group, record_type, key, value)
         if value is None and record_type == share_records.GROUP_EPOCH:
+            registry.remove(group_id)
+
+    def _streams(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
+        """Apply a record of a streams group; it replaces a group that was made for offsets only."""
+        registry = self._registry
+        group_id = streams_records.group_of(key)
+        if not self._belongs(group_id, partition):
+            return
+        group = registry.streams(group_id)
+        if group is None:
+            if value is None:
+                return
+            group = registry.make_streams(group_id)
+        apply_streams_record(group, record_type, key, value)
+        if value is None and record_type == streams_records.GROUP_EPOCH:
             registry.remove(group_id)
 
     def _belongs(self, group_id: str, partition: int) -> bool:
