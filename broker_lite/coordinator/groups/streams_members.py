@@ -36,7 +36,7 @@ class StreamsMembers:
         """
         effects = Effects()
         try:
-            check_heartbeat(request, caller.client_id)
+            check_heartbeat(request, caller.client_id, caller.version)
             group, old = self._find(request, caller)
         except NotCoordinator:
             raise

@@ -4,6 +4,8 @@ Rule: U-06 (GroupCoordinatorService.throwIfStreamsGroupHeartbeatRequestIsUsingUn
 throwIfStreamsGroupHeartbeatRequestIsInvalid).
 """
 
+from typing import Final
+
 from broker_lite.coordinator.streams.member import STATIC_LEAVE_EPOCH
 from broker_lite.coordinator.streams.topology import texts_of, topology_of
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_blank, is_too_long
@@ -12,15 +14,22 @@ from broker_lite.wire import messages
 
 Heartbeat = messages.StreamsGroupHeartbeatRequest
 
+_TASK_OFFSETS: Final = 1
 
-def check_heartbeat(request: Heartbeat, client_id: str) -> None:
+
+def check_heartbeat(request: Heartbeat, client_id: str, version: int = 0) -> None:
     """Check what can be checked without knowing the group.
+
+    Args:
+        request: the decoded message.
+        client_id: of its sender.
+        version: of the request; the offsets of tasks are refused before version 1.
 
     Raises:
         InvalidRequest: a field is missing, not supported, or too long for a record.
         StreamsInvalidTopology: the topology says how many partitions a changelog has.
     """
-    _check_supported(request)
+    _check_supported(request, version)
     _check_ids(request)
     if request.member_epoch == 0:
         _check_join(request)
@@ -44,10 +53,11 @@ def _demand(holds: bool, text: str) -> None:
         raise InvalidRequest(text)
 
 
-def _check_supported(request: Heartbeat) -> None:
+def _check_supported(request: Heartbeat, version: int) -> None:
     _demand(request.instance_id is None, "Static membership is not yet supported.")
-    _demand(request.task_offsets is None, "TaskOffsets are not supported yet.")
-    _demand(request.task_end_offsets is None, "TaskEndOffsets are not supported yet.")
+    if version < _TASK_OFFSETS:
+        _demand(request.task_offsets is None, "TaskOffsets are not supported yet.")
+        _demand(request.task_end_offsets is None, "TaskEndOffsets are not supported yet.")
     _demand(not request.warmup_tasks, "WarmupTasks are not supported yet.")
     if request.topology is not None:
         has_regex = any(each.source_topic_regex for each in request.topology.subtopologies)

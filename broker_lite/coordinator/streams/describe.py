@@ -1,5 +1,7 @@
 """StreamsGroupDescribe: a group as an administrator sees it."""
 
+from typing import Final
+
 from broker_lite.coordinator.streams.configured import ConfiguredTopology
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
@@ -8,6 +10,10 @@ from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Top
 from broker_lite.wire import messages
 
 _Answer = messages.StreamsGroupDescribeResponse
+
+
+ASSIGNOR: Final = "sticky"
+"""The only assignor of streams groups."""
 
 
 def describe(group: StreamsGroup) -> "messages.StreamsGroupDescribeResponse.DescribedGroup":
@@ -24,6 +30,7 @@ def describe(group: StreamsGroup) -> "messages.StreamsGroupDescribeResponse.Desc
         group_epoch=group.group_epoch,
         assignment_epoch=group.target_epoch,
         topology=topology,
+        assignor_name=ASSIGNOR,
         members=[_member(group, member) for member in group.roster.members.values()],
     )
 

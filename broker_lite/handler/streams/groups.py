@@ -1,13 +1,17 @@
 """StreamsGroupHeartbeat (88), StreamsGroupDescribe (89): groups of Kafka Streams (KIP-1071).
 
+- StreamsGroupHeartbeat: v1 may have the offsets of tasks, and its answer a wider lag of recovery.
+- StreamsGroupDescribe: v1 adds the assignor, and descriptions of topologies (KIP-1331).
+
 Both are refused (35) if the feature streams.version is off, or if `streams` is not among
 group.coordinator.rebalance.protocols.
 
 Whether they are on is looked at before the client's rights. A group with topics that the client may
 not describe is not described at all.
 
-Not done: version 1 of both, which Kafka 4.4 adds for descriptions of topologies; warm-up tasks,
-static members and regular expressions, which Kafka 4.3 refuses, too.
+Not done: the offsets of tasks are accepted and not used; no description of a topology is stored, as
+on a Kafka 4.4 without a plugin for it. Warm-up tasks, static members and regular expressions are
+refused, as by Kafka 4.3.
 """
 
 from collections.abc import Iterator
@@ -34,6 +38,7 @@ from broker_lite.wire import messages
 
 STREAMS_VERSION: Final = "streams.version"
 _PROTOCOL: Final = "streams"
+_NOT_STORED: Final = 1  # the status of a description that was asked for, and that nobody has stored
 _DENIED_TOPICS: Final = (
     "The described group uses topics that the client is not authorized to describe."
 )
@@ -147,6 +152,10 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
                 for group_id in body.group_ids
             ]
         )
+    if body.include_topology_description:
+        for group in response.groups:
+            if group.error_code == ErrorCode.NONE:
+                group.topology_description_status = _NOT_STORED
     if body.include_authorized_operations:
         for group in response.groups:
             if group.error_code == ErrorCode.NONE:

@@ -73,6 +73,14 @@ def test_a_heartbeat_that_is_wrong(fields: dict[str, Any], text: str) -> None:
     assert error.message == text
 
 
+def test_offsets_of_tasks_are_accepted_since_version_1() -> None:
+    """U-06."""
+    request = Request(
+        group_id="g", member_id="m", member_epoch=1, task_offsets=[], task_end_offsets=[]
+    )
+    check_heartbeat(request, "c", 1)
+
+
 def test_a_changelog_whose_partitions_the_client_counts() -> None:
     """U-06."""
     error = refusal(**{**JOIN, "topology": COUNTED})

@@ -164,6 +164,18 @@ def test_u23_groups_are_described(broker: HandlerBroker, asked: bool) -> None:
     )
 
 
+def test_u23_version_1_tells_the_assignor_and_that_no_description_is_stored(
+    broker: HandlerBroker,
+) -> None:
+    join(broker, topology())
+    for asked, status in (True, 1), (False, 0):
+        (found,) = broker.call(
+            "StreamsGroupDescribe", 1, group_ids=["g"], include_topology_description=asked
+        ).groups
+        assert (found.assignor_name, found.topology_description_status) == ("sticky", status)
+        assert found.topology_description is None
+
+
 def test_u23_rights_on_groups_and_their_topics(broker: HandlerBroker) -> None:
     join(broker, topology("c"))
     apply_acls(broker.context, acl(Operation.DESCRIBE, ResourceType.GROUP, "g"))
