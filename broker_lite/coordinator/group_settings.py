@@ -21,6 +21,11 @@ _FIELD_OF_GROUP_CONFIG: Final = {
     "share.session.timeout.ms": "share_session_timeout_ms",
     "share.heartbeat.interval.ms": "share_heartbeat_interval_ms",
     "share.assignment.interval.ms": "share_assignment_interval_ms",
+    "streams.session.timeout.ms": "streams_session_timeout_ms",
+    "streams.heartbeat.interval.ms": "streams_heartbeat_interval_ms",
+    "streams.assignment.interval.ms": "streams_assignment_interval_ms",
+    "streams.initial.rebalance.delay.ms": "streams_initial_rebalance_delay_ms",
+    "streams.num.standby.replicas": "streams_standby_count",
 }
 
 
@@ -47,6 +52,12 @@ class GroupSettings:
         share_heartbeat_interval_ms: the heartbeat interval of a share group's member.
         share_size_max: how many members a share group may have.
         share_assignment_interval_ms: the least time between two target assignments.
+        streams_session_timeout_ms: the session timeout of a streams group's member.
+        streams_heartbeat_interval_ms: the heartbeat interval of a streams group's member.
+        streams_size_max: how many members a streams group may have.
+        streams_assignment_interval_ms: the least time between two target assignments.
+        streams_initial_rebalance_delay_ms: how long an empty streams group waits for more members.
+        streams_standby_count: standby tasks of each task with state.
         held_bytes_max: how much memory the members of all groups may take.
     """
 
@@ -68,6 +79,12 @@ class GroupSettings:
     share_heartbeat_interval_ms: int = 5_000
     share_size_max: int = 200
     share_assignment_interval_ms: int = 0
+    streams_session_timeout_ms: int = 45_000
+    streams_heartbeat_interval_ms: int = 5_000
+    streams_size_max: int = 2**31 - 1
+    streams_assignment_interval_ms: int = 0
+    streams_initial_rebalance_delay_ms: int = 0
+    streams_standby_count: int = 0
     held_bytes_max: int = 268_435_456
 
     @classmethod
@@ -92,6 +109,12 @@ class GroupSettings:
             share_heartbeat_interval_ms=settings.group_share_heartbeat_interval_ms,
             share_size_max=settings.group_share_max_size,
             share_assignment_interval_ms=settings.group_share_assignment_interval_ms,
+            streams_session_timeout_ms=settings.group_streams_session_timeout_ms,
+            streams_heartbeat_interval_ms=settings.group_streams_heartbeat_interval_ms,
+            streams_size_max=settings.group_streams_max_size,
+            streams_assignment_interval_ms=settings.group_streams_assignment_interval_ms,
+            streams_initial_rebalance_delay_ms=settings.group_streams_initial_rebalance_delay_ms,
+            streams_standby_count=settings.group_streams_num_standby_replicas,
             held_bytes_max=settings.broker_lite_groups_max_bytes,
         )
 

@@ -14,11 +14,13 @@ from broker_lite.coordinator.held_bytes import HeldBytes
 from broker_lite.coordinator.migration.downgrade import downgrade
 from broker_lite.coordinator.share.changes import drop_group
 from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.streams.changes import drop_group as drop_streams_group
+from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.timers import TimerKey, Timers
 from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import ErrorCode, NotCoordinator
 
-Group = ClassicGroup | ConsumerGroup | ShareGroup
+Group = ClassicGroup | ConsumerGroup | ShareGroup | StreamsGroup
 
 # the most bytes of records in one batch; Kafka's own limit is about 1 MB
 _BATCH_BYTES_MAX: Final = 500_000
@@ -109,12 +111,12 @@ class GroupRegistry:
             group.settings = self.settings_of(group_id)
 
     def topics_changed(self, names: Collection[str]) -> None:
-        """Let consumer and share groups look again at topics that were created, deleted or grew.
+        """Let groups look again at topics that were created, deleted or grew.
 
         See: G-84.
         """
         for group in self.groups.values():
-            if isinstance(group, ConsumerGroup | ShareGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
                 group.topics_changed(names)
 
     def classic(self, group_id: str) -> ClassicGroup | None:
@@ -131,6 +133,11 @@ class GroupRegistry:
         """Return the share group of an id, or None if there is none."""
         group = self.groups.get(group_id)
         return group if isinstance(group, ShareGroup) else None
+
+    def streams(self, group_id: str) -> StreamsGroup | None:
+        """Return the streams group of an id, or None if there is none."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, StreamsGroup) else None
 
     def add(self, group: Group) -> None:
         """Add a group; it replaces a group with the same id."""
@@ -172,6 +179,12 @@ class GroupRegistry:
         self.add(group)
         return group
 
+    def make_streams(self, group_id: str) -> StreamsGroup:
+        """Add an empty streams group; no record is written."""
+        group = StreamsGroup(group_id, self.timers, self.settings_of(group_id), self.topics)
+        self.add(group)
+        return group
+
     def _downgrade(
         self, group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
     ) -> bool:
@@ -194,6 +207,9 @@ class GroupRegistry:
         elif isinstance(group, ShareGroup):
             group.unload()
             drop_group(group, effects)
+        elif isinstance(group, StreamsGroup):
+            group.unload()
+            drop_streams_group(group, effects)
         else:
             group.write_tombstone(effects)
             # ids that were given out, and that no member joined with, may be left

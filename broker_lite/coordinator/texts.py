@@ -12,6 +12,13 @@ TEXT_BYTES_MAX: Final = 32_767
 _CHARACTER_BYTES_MAX: Final = 4
 # the limit for the text of an error, which may contain a client's text
 _MESSAGE_CHARACTERS_MAX: Final = TEXT_BYTES_MAX // _CHARACTER_BYTES_MAX
+# the characters that Java's String.trim removes
+_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has no characters but blanks, as Java's String.trim sees them."""
+    return not text.strip(_BLANKS)
 
 
 def is_too_long(text: str) -> bool:

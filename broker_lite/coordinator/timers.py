@@ -18,6 +18,7 @@ SESSION: Final = "session"
 JOIN: Final = "join"
 SYNC: Final = "sync"
 REBALANCE: Final = "rebalance"
+INITIAL_DELAY: Final = "initial delay"
 
 _STALE_ENTRIES_MIN: Final = 64
 

@@ -87,6 +87,7 @@ from broker_lite.errors.share_exceptions import (
     ShareSessionLimitReached,
     ShareSessionNotFound,
 )
+from broker_lite.errors.streams_exceptions import StreamsInvalidTopology
 from broker_lite.errors.token_exceptions import (
     DelegationTokenExpired,
     DelegationTokenNotFound,
@@ -150,6 +151,7 @@ __all__ = [
     "SettingsError",
     "ShareSessionLimitReached",
     "ShareSessionNotFound",
+    "StreamsInvalidTopology",
     "TooManyRecords",
     "TopicAlreadyExists",
     "TopicAuthorizationFailed",

@@ -104,6 +104,8 @@ _FORMS: Final[Mapping[int, Form]] = {
     77: _WITHOUT_MESSAGE,  # ShareGroupDescribe
     78: _WITHOUT_MESSAGE,  # ShareFetch
     79: _WITHOUT_MESSAGE,  # ShareAcknowledge
+    88: _WITHOUT_MESSAGE,  # StreamsGroupHeartbeat
+    89: _WITHOUT_MESSAGE,  # StreamsGroupDescribe
     91: _OF_THE_CODE,  # AlterShareGroupOffsets
     92: _OF_THE_CODE,  # DeleteShareGroupOffsets
 }

@@ -284,6 +284,7 @@ ROWS: Final[Mapping[int, tuple[Row, ...]]] = {
             writes=True,
         ),
     ),
+    89: (Row((_names("group", "group_ids", "groups", "", "group_id"),)),),  # StreamsGroupDescribe
     90: (Row((_names("group", "groups", "groups", "group_id"),)),),  # DescribeShareGroupOffsets
     91: (  # AlterShareGroupOffsets
         Row(

@@ -140,6 +140,8 @@ APIS: Final[Mapping[int, Api]] = {
     77: Api("ShareGroupDescribe", 1, 1, 0, _later("groups.share", "handle_describe")),
     78: Api("ShareFetch", 1, 2, 0, _later("share.fetch")),
     79: Api("ShareAcknowledge", 1, 2, 0, _later("share.acknowledge")),
+    88: Api("StreamsGroupHeartbeat", 0, 1, 0, _later("streams.groups", "handle_heartbeat")),
+    89: Api("StreamsGroupDescribe", 0, 1, 0, _later("streams.groups", "handle_describe")),
     90: Api("DescribeShareGroupOffsets", 0, 1, 0, _later("share.offsets", "handle_describe")),
     91: Api("AlterShareGroupOffsets", 0, 0, 0, _later("share.offsets", "handle_alter")),
     92: Api("DeleteShareGroupOffsets", 0, 0, 0, _later("share.offsets", "handle_delete")),

@@ -13,6 +13,8 @@ from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assig
 from broker_lite.coordinator.registry import Group
 from broker_lite.coordinator.share.describe import describe as describe_share
 from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.streams.endpoints import input_partitions
+from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.errors import BrokerError, NotCoordinator
 from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
@@ -23,6 +25,7 @@ _DEAD: Final = "Dead"
 _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
 _SHARE: Final = "share"
+_STREAMS: Final = "streams"
 
 Assigned = dict[str, list[int]]
 """Partitions by topic."""
@@ -83,7 +86,7 @@ class GroupSummary(msgspec.Struct, kw_only=True):
 
     Attributes:
         group: its id.
-        type: classic or consumer.
+        type: classic, consumer, share or streams.
         protocol_type: what kind of group it is; "consumer" for consumers.
         state: in Kafka's words; Dead if there is no such group.
         coordinator: the broker; -1 for none.
@@ -125,6 +128,8 @@ def summary_of(life: Life, group: Group) -> GroupSummary:
         kind, protocol_type, epoch = _CONSUMER, PROTOCOL_TYPE, group.group_epoch
     elif isinstance(group, ShareGroup):
         kind, protocol_type, epoch = _SHARE, _SHARE, group.group_epoch
+    elif isinstance(group, StreamsGroup):
+        kind, protocol_type, epoch = _STREAMS, _STREAMS, group.group_epoch
     else:
         kind, protocol_type = _CLASSIC, group.protocol_type or ""
         epoch = group.rebalance.generation
@@ -178,10 +183,7 @@ def view_of(life: Life, group_id: str) -> GroupView:
             offsets={},
             history=_history(life, group_id),
         )
-    if isinstance(group, ConsumerGroup):
-        members = _consumers(group)
-    else:
-        members = _sharers(group) if isinstance(group, ShareGroup) else _classic(group)
+    members = _members(group)
     offsets = _offsets(life, group_id, members)
     lags = [each.lag for some in offsets.values() for each in some.values()]
     return GroupView(
@@ -197,6 +199,14 @@ def view_of(life: Life, group_id: str) -> GroupView:
 def _history(life: Life, group_id: str) -> list[StepView]:
     found = life.coordinators.groups.history.of(group_id)
     return [StepView(at_ms=at_ms, epoch=note.epoch, what=note.what) for at_ms, note in found]
+
+
+def _members(group: Group) -> list[MemberView]:
+    if isinstance(group, ConsumerGroup):
+        return _consumers(group)
+    if isinstance(group, ShareGroup):
+        return _sharers(group)
+    return _streams(group) if isinstance(group, StreamsGroup) else _classic(group)
 
 
 def _classic(group: ClassicGroup) -> list[MemberView]:
@@ -251,6 +261,26 @@ def _sharers(group: ShareGroup) -> list[MemberView]:
         )
         for member in describe_share(group).members
     ]
+
+
+def _streams(group: StreamsGroup) -> list[MemberView]:
+    """Return the members with the partitions that their active tasks read."""
+    views = []
+    for member in group.roster.members.values():
+        assigned: dict[str, set[int]] = {}
+        for topic, some in input_partitions(group, member.assigned.sets().active):
+            assigned.setdefault(topic, set()).update(some)
+        views.append(
+            MemberView(
+                id=member.member_id,
+                instance_id=None,
+                client_id=member.client_id,
+                host=member.client_host.lstrip("/"),
+                epoch=member.member_epoch,
+                assigned={topic: sorted(some) for topic, some in assigned.items()},
+            )
+        )
+    return views
 
 
 def _offsets(

@@ -18,7 +18,8 @@ def test_what_a_broker_speaks(command: CommandLine, bootstrap: str) -> None:
     assert "\tSaslHandshake(17): 0 to 1 [usable: 1]," in lines
     assert "\tCreateDelegationToken(38): 1 to 3 [usable: 3]," in lines
     assert "\tShareGroupHeartbeat(76): 1 [usable: 1]," in lines
-    assert "\tStreamsGroupHeartbeat(88): UNSUPPORTED," in lines
+    assert "\tStreamsGroupHeartbeat(88): 0 [usable: 0]," in lines
+    assert "\tReadShareGroupState(84): UNSUPPORTED," in lines
     assert not [line for line in lines if "Vote(52)" in line]  # between controllers
     keys = [int(re.fullmatch(r"\t\w+\((\d+)\): .*", line)[1]) for line in lines]
     assert keys == sorted(keys)

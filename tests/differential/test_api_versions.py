@@ -23,11 +23,10 @@ GOLDEN: Final = Path(__file__).parent.parent / "vectors" / "api_versions.json"
 NOT_OFFERED: Final = {
     "voters that come and go": {80, 81},
     "the state of share groups between brokers": {83, 84, 85, 86, 87},
-    "streams groups": {88, 89},
 }
 RECEIVED: Final = {"71": [0, 0], "72": [0, 0]}
 """Client metrics: Kafka offers them where one of its reporters is a receiver; here is one."""
-NOT_SERVED: Final = {"kraft.version", "streams.version"}
+NOT_SERVED: Final = {"kraft.version"}
 
 
 def told(response: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """E-01: an error carries the code that its name says.
 
-Also tests: broker_lite.errors.rights, broker_lite.errors.share_exceptions.
+Also tests: broker_lite.errors.rights, broker_lite.errors.share_exceptions,
+broker_lite.errors.streams_exceptions.
 """
 
 import re
@@ -8,11 +9,11 @@ import re
 import pytest
 
 from broker_lite import errors
-from broker_lite.errors import BrokerError, exceptions, rights, share_exceptions
+from broker_lite.errors import BrokerError, exceptions, rights, share_exceptions, streams_exceptions
 
 SUBCLASSES = [
     error
-    for module in (exceptions, rights, share_exceptions)
+    for module in (exceptions, rights, share_exceptions, streams_exceptions)
     for error in BrokerError.__subclasses__()
     if error.__module__ == module.__name__
 ]

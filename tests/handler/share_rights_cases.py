@@ -1,4 +1,4 @@
-"""The cases of rights_cases for the APIs of share groups."""
+"""The cases of rights_cases for the APIs of share and streams groups."""
 
 from typing import Any
 
@@ -25,6 +25,7 @@ def new_offsets(_: HandlerBroker) -> dict[str, Any]:
     return {"group_id": "new", "topics": [topic]}
 
 
+_STREAMS = messages.StreamsGroupHeartbeatRequest
 NEW = acl(Operation.READ, ResourceType.GROUP, "new")
 SHARE_CASES = {
     76: Case(
@@ -41,6 +42,24 @@ SHARE_CASES = {
         (on_group(Operation.READ),),
         GROUP,
     ),
+    88: Case(
+        0,
+        fields(
+            group_id="new",
+            member_id="m",
+            rebalance_timeout_ms=1000,
+            active_tasks=[],
+            standby_tasks=[],
+            warmup_tasks=[],
+            topology=_STREAMS.Topology(
+                epoch=0,
+                subtopologies=[_STREAMS.Subtopology(subtopology_id="0", source_topics=["t"])],
+            ),
+        ),
+        (NEW, on_topic(Operation.DESCRIBE)),
+        GROUP,
+    ),
+    89: Case(0, fields(group_ids=["g"]), (on_group(Operation.DESCRIBE),), GROUP),
     90: Case(
         1,
         fields(

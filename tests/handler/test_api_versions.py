@@ -91,6 +91,7 @@ def test_p52_p53_features_with_a_lowest_level_of_0_since_version_4(broker: Handl
             ("group.version", 1, 1),
             ("metadata.version", 30, 30),
             ("share.version", 1, 1),
+            ("streams.version", 1, 1),
             ("transaction.version", 2, 2),
         ]
         assert response.finalized_features_epoch >= 0
@@ -98,15 +99,15 @@ def test_p52_p53_features_with_a_lowest_level_of_0_since_version_4(broker: Handl
 
 def test_p54_nothing_is_finalized_that_is_not_served(broker: HandlerBroker) -> None:
     """Also where the data directory is that of a Kafka which serves them."""
-    broker.cluster.update_features({"share.version": 2, "streams.version": 1})
+    broker.cluster.update_features({"share.version": 2, "kraft.version": 1})
     told = {each.name: each.max_version_level for each in ask(broker, 4).finalized_features}
-    assert "streams.version" not in told
+    assert "kraft.version" not in told
     assert told["share.version"] == 1
 
 
 def test_p54_a_setting_switches_features_back(open_broker: OpenBroker) -> None:
     off = "transaction.version=1,group.version=0,eligible.leader.replicas.version=0"
-    off += ",share.version=0"
+    off += ",share.version=0,streams.version=0"
     broker = open_broker(broker_lite_features=off)
     finalized = {
         feature.name: feature.max_version_level for feature in ask(broker, 4).finalized_features

@@ -22,6 +22,8 @@ GROUP_APIS: Final = frozenset(
         "OffsetCommit",
         "OffsetDelete",
         "OffsetFetch",
+        "StreamsGroupHeartbeat",
+        "StreamsGroupDescribe",
         "ShareGroupDescribe",
         "ShareGroupHeartbeat",
         "SyncGroup",

@@ -19,12 +19,12 @@ from tests.tidy.specified import SPEC, Rule, cited_in, named_in, pages, reasons,
 RULES_PAGE: Final = SPEC / "rules.md"
 TIDY: Final = Path("tests/tidy")
 
-_ONE: Final = r"(?:TV|[PRVSFEGTCXNAK])-\d{2,3}"
+_ONE: Final = r"(?:TV|[PRVSFEGTCXNAKU])-\d{2,3}"
 _IMPLEMENTS: Final = re.compile(
     rf'^[ \t]*(?:""")?Rule: ((?:\s*{_ONE}(?:\s+to\s+{_ONE})?(?:\s+\([^)]*\))?,?)+)', re.MULTILINE
 )
 _IN_PARENTHESES: Final = re.compile(r"\([^)]*\)")
-_LABEL: Final = r"(?:tv|[prvsfegtcxnak]|[prvsfegtc]_)"
+_LABEL: Final = r"(?:tv|[prvsfegtcxnaku]|[prvsfegtc]_)"
 _IN_NAME: Final = re.compile(rf"_({_LABEL})(\d{{2,3}})(?:_to_{_LABEL}(\d{{2,3}}))?(?=_|$)")
 _LEFT_OUT: Final = re.compile(r'^Not done: .*?(?=\n\n|""")', re.MULTILINE | re.DOTALL)
 _IN_VECTORS: Final = re.compile(r'"id": ?"(TV|N|A)-(\d{2})')

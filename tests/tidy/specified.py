@@ -15,7 +15,7 @@ from tests.tidy.project_files import project_files, text_of
 SPEC: Final = Path("docs/spec")
 WITHOUT_HOME: Final = Path("tests/tidy/rules_without_home.toml")
 
-_ID: Final = r"(TV|[PRVSFEGTCXNAK])-(\d{2,3})(?![\dA-Za-z])"
+_ID: Final = r"(TV|[PRVSFEGTCXNAKU])-(\d{2,3})(?![\dA-Za-z])"
 _CITATION: Final = re.compile(rf"\b{_ID}(?:\s+to\s+{_ID})?")
 _HEADING: Final = re.compile(r"^(#{1,3}) (.+)$", re.MULTILINE)
 _PAGES: Final = re.compile(r"\]\((\w+\.md)\)")

@@ -36,8 +36,9 @@ _REASONS: Final[Mapping[str, str]] = {
         " --delete for the application's internal topics"
     ),
     "streams-groups": (
-        "streams groups are not part of broker-lite; applications with"
-        " group.protocol=classic are in kafka-consumer-groups"
+        "broker-lite has no command of its own for streams groups; the script of Kafka's"
+        " distribution works with this broker. Applications with group.protocol=classic are in"
+        " kafka-consumer-groups"
     ),
     "trogdor": "Trogdor's agents and coordinator are not part of broker-lite",
     "verifiable-consumer": "use kafka-console-consumer",

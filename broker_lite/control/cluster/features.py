@@ -5,9 +5,8 @@ The broker offers a level only if it does what the level promises, because clien
 new group protocol. A new data directory starts with the levels of the emulated release. An existing
 one keeps its levels until UpdateFeatures changes them.
 
-A difference to Kafka: `streams.version` and `kraft.version` have level 0 only, because streams
-groups and changes of the quorum are not supported. Kafka 4.3 supports levels 0 to 1, with streams
-groups in force.
+A difference to Kafka: `kraft.version` has level 0 only, because changes of the quorum are not
+supported. Kafka 4.3 supports levels 0 to 1.
 
 A difference to Kafka: with `--processes` there are no share groups, and `share.version` has level 0
 only. The partitions are in several processes then, and what groups have of them is not.
@@ -57,7 +56,7 @@ _SINCE: Final[Sequence[tuple[str, tuple[int, int], SupportedFeature]]] = (
     (TRANSACTION_VERSION, (4, 0), SupportedFeature(0, 2, 2)),
     (ELIGIBLE_LEADER_REPLICAS_VERSION, (4, 1), SupportedFeature(0, 1, 1)),
     (SHARE_VERSION, (4, 2), SupportedFeature(0, 1, 1)),
-    ("streams.version", (4, 2), SupportedFeature(0, 0, 0)),
+    ("streams.version", (4, 2), SupportedFeature(0, 1, 1)),
 )
 """Features, the first release that has each, and its levels (Source: Feature.defaultLevel)."""
 _NAMES: Final = frozenset(name for name, _, _ in _SINCE)

@@ -1,7 +1,5 @@
 """The checks of a ConsumerGroupHeartbeat, before and after its group and member are known."""
 
-from typing import Final
-
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.member import (
     LEAVE_EPOCH,
@@ -13,7 +11,7 @@ from broker_lite.coordinator.consumer.member import (
 )
 from broker_lite.coordinator.consumer.reconcile import Owned
 from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_too_long
+from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_blank, is_too_long
 from broker_lite.errors import (
     FencedInstanceId,
     FencedMemberEpoch,
@@ -23,9 +21,6 @@ from broker_lite.errors import (
     UnsupportedAssignor,
 )
 from broker_lite.wire import messages
-
-# the characters that Java's String.trim removes
-_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
 def check_heartbeat(
@@ -105,7 +100,7 @@ def _check_epoch(request: messages.ConsumerGroupHeartbeatRequest) -> None:
 
 def _require_text(text: str | None, name: str) -> None:
     """Raise if a text is given and is blank, as Java's String.trim sees it."""
-    if text is not None and not text.strip(_BLANKS):
+    if text is not None and is_blank(text):
         raise InvalidRequest(f"{name} can't be empty.")
 
 

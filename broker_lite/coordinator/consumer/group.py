@@ -25,7 +25,7 @@ from broker_lite.coordinator.timers import (
     TimerKey,
     Timers,
 )
-from broker_lite.coordinator.topics import Topics
+from broker_lite.coordinator.topics import Topics, TopicView
 from broker_lite.errors import ErrorCode
 
 # a new group has an empty assignment of this epoch, so its first member sees epoch 2 (G-88)
@@ -289,6 +289,14 @@ class ConsumerGroup:
         if is_old and member.classic is None:
             return ErrorCode.UNSUPPORTED_VERSION
         return _epoch_error(member, member_epoch)
+
+    def assignment_epoch(self, member_id: str, topic: TopicView, partition: int) -> int | None:
+        """Return since which epoch a member has a partition, None if it does not have it.
+
+        See: G-63.
+        """
+        member = self.roster.members.get(member_id)
+        return None if member is None else member.assignment_epoch(topic.topic_id, partition)
 
     def check_fetch(self, *, member_id: str | None, member_epoch: int) -> ErrorCode | None:
         """Return the error of an offset fetch, or None if it is allowed.

@@ -28,6 +28,9 @@ from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.share.changes import put_group_epoch as put_share_epoch
 from broker_lite.coordinator.share.describe import describe as describe_share
 from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.streams.changes import next_epoch as next_streams_epoch
+from broker_lite.coordinator.streams.describe import describe as describe_streams
+from broker_lite.coordinator.streams.group import StreamsGroup, StreamsGroupState
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
@@ -38,6 +41,7 @@ _GROUP_ID_NOT_FOUND: Final = 6
 _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
 _SHARE: Final = "share"
+_STREAMS: Final = "streams"
 
 
 class GroupAdmin:
@@ -61,10 +65,12 @@ class GroupAdmin:
                 group_type = protocol_type = _CONSUMER
             elif isinstance(group, ShareGroup):
                 group_type = protocol_type = _SHARE
+            elif isinstance(group, StreamsGroup):
+                group_type = protocol_type = _STREAMS
             else:
                 group_type, protocol_type = _CLASSIC, group.protocol_type or ""
             state = group.state.value
-            if (not states or state.lower() in states) and (not types or group_type in types):
+            if (not states or _asked_as(state) in states) and (not types or group_type in types):
                 response.groups.append(
                     message.ListedGroup(
                         group_id=group_id,
@@ -155,6 +161,9 @@ class GroupAdmin:
         elif isinstance(group, ShareGroup):
             put_share_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
             effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
+        elif isinstance(group, StreamsGroup):
+            next_streams_epoch(group, effects)
+            effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
         elif group.state is not ClassicGroupState.PREPARING_REBALANCE:
             prepare_rebalance(group, effects, now_ms, "asked for by a test")
         return effects
@@ -178,6 +187,30 @@ class GroupAdmin:
                 response.groups.append(describe_share(group))
                 continue
             code, text = _not_described(group_id, foreign, group is not None, _SHARE)
+            response.groups.append(
+                message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
+            )
+        return response
+
+    def describe_streams_groups(
+        self, request: messages.StreamsGroupDescribeRequest, foreign: Container[str] = ()
+    ) -> messages.StreamsGroupDescribeResponse:
+        """Answer a StreamsGroupDescribe.
+
+        Args:
+            request: the decoded message.
+            foreign: those of its groups that another broker coordinates.
+
+        See: U-23, C-60.
+        """
+        message = messages.StreamsGroupDescribeResponse
+        response = message()
+        for group_id in few_repeats(request.group_ids):
+            group = self._registry.groups.get(group_id)
+            if isinstance(group, StreamsGroup) and group_id not in foreign:
+                response.groups.append(describe_streams(group))
+                continue
+            code, text = _not_described(group_id, foreign, group is not None, _STREAMS)
             response.groups.append(
                 message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
             )
@@ -218,6 +251,14 @@ class GroupAdmin:
                 self._registry.discard(group, effects)
                 deleted += in_batches(group_id, effects)
         return response, deleted
+
+
+def _asked_as(state: str) -> str:
+    """Return how a filter has to name a state; `NotReady` is found as `not_ready` only.
+
+    See: U-23 (StreamsGroup.StreamsGroupState.toLowerCaseString).
+    """
+    return "not_ready" if state == StreamsGroupState.NOT_READY.value else state.lower()
 
 
 def _not_described(

@@ -14,6 +14,7 @@ from broker_lite.coordinator.groups.admin import GroupAdmin
 from broker_lite.coordinator.groups.members import GroupMembers
 from broker_lite.coordinator.groups.replay import GroupReplay
 from broker_lite.coordinator.groups.share_offsets import ShareOffsets
+from broker_lite.coordinator.groups.streams_members import StreamsMembers
 from broker_lite.coordinator.offsets.commit import OffsetCommits
 from broker_lite.coordinator.offsets.fetch import OffsetFetches
 from broker_lite.coordinator.offsets.removal import OffsetRemovals
@@ -33,6 +34,7 @@ class GroupCoordinator:
     Attributes:
         registry: the groups with their settings and offsets.
         timers: of all groups.
+        streams: heartbeats of members of streams groups.
         members: joins, syncs, heartbeats and leaves of members, and their timers.
         commits: OffsetCommit and TxnOffsetCommit.
         fetches: OffsetFetch.
@@ -51,6 +53,7 @@ class GroupCoordinator:
         "removals",
         "replay",
         "share_offsets",
+        "streams",
         "timers",
     )
 
@@ -64,6 +67,7 @@ class GroupCoordinator:
         self.registry = registry = GroupRegistry(settings, topics, make_uuid, partition_of)
         self.timers = registry.timers
         self.members = GroupMembers(registry)
+        self.streams = StreamsMembers(registry)
         self.commits = OffsetCommits(registry)
         self.fetches = OffsetFetches(registry)
         self.removals = OffsetRemovals(registry)

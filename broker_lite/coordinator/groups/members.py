@@ -37,6 +37,8 @@ from broker_lite.coordinator.registry import GroupEffects, GroupRegistry, is_emp
 from broker_lite.coordinator.share import heartbeat as share_heartbeat
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share.member import LEAVE_EPOCH as SHARE_LEAVE_EPOCH
+from broker_lite.coordinator.streams import leave as streams_leave
+from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.texts import cut, is_too_long
 from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound, NotCoordinator
@@ -69,11 +71,13 @@ class GroupMembers:
             effects.reply(caller.token, refusal)
             return effects
         group = self._registry.find(request.group_id, caller)
-        if isinstance(group, ShareGroup):
+        if isinstance(group, ShareGroup) or (
+            isinstance(group, StreamsGroup) and not is_empty(group)
+        ):
             refuse_join(effects, caller, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             return effects
-        if isinstance(group, ConsumerGroup):
-            if not is_empty(group):
+        if isinstance(group, ConsumerGroup | StreamsGroup):
+            if isinstance(group, ConsumerGroup) and not is_empty(group):
                 classic = migration_join.join(group, request, caller, effects, now_ms)
                 if classic is not None:
                     self._registry.add(classic)
@@ -118,7 +122,7 @@ class GroupMembers:
             refuse_sync(effects, caller, error_code)
             return effects
         group = self._registry.find(request.group_id, caller)
-        if group is None or isinstance(group, ShareGroup):
+        if group is None or isinstance(group, ShareGroup | StreamsGroup):
             refuse_sync(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
             migration_requests.sync(group, request, caller, effects, now_ms)
@@ -136,7 +140,7 @@ class GroupMembers:
             answer_heartbeat(effects, caller, ErrorCode.INVALID_GROUP_ID)
             return effects
         group = self._registry.find(request.group_id, caller)
-        if group is None or isinstance(group, ShareGroup):
+        if group is None or isinstance(group, ShareGroup | StreamsGroup):
             answer_heartbeat(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
             migration_requests.heartbeat(group, request, caller, effects, now_ms)
@@ -151,7 +155,7 @@ class GroupMembers:
         """
         effects = Effects()
         group = self._registry.find(request.group_id, caller) if request.group_id else None
-        if group is None or isinstance(group, ShareGroup):
+        if group is None or isinstance(group, ShareGroup | StreamsGroup):
             refuse_leave(request, effects, caller)
         elif isinstance(group, ConsumerGroup):
             migration_requests.leave(group, request, caller, effects, now_ms)
@@ -179,7 +183,7 @@ class GroupMembers:
         group = registry.find(request.group_id, caller)
         if isinstance(group, ConsumerGroup):
             consumer_heartbeat.handle(group, request, caller, effects, now_ms)
-        elif isinstance(group, ShareGroup):
+        elif isinstance(group, ShareGroup | StreamsGroup):
             text = _NO_CONSUMER_GROUP.format(request.group_id)
             _refuse_consumer(effects, caller, ErrorCode.GROUP_ID_NOT_FOUND, text)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):
@@ -332,6 +336,8 @@ class GroupMembers:
                     consumer_leave.on_timer(group, kind, member_id, effects, now_ms)
                 elif isinstance(group, ShareGroup):
                     share_heartbeat.put_out(group, member_id, effects)
+                elif isinstance(group, StreamsGroup):
+                    streams_leave.on_timer(group, kind, member_id, effects, now_ms)
                 else:
                     classic_phases.on_timer(group, kind, member_id, effects, now_ms)
                 happened.append((group_id, effects))

@@ -1,8 +1,7 @@
 """Loads groups and offsets from `__consumer_offsets`.
 
-Compaction may have removed any of the older records of a log. Records of streams groups are
-skipped, because broker-lite does not have these groups. A group that belongs to another
-partition, because the state topic has grown, is skipped, too: only the records in its new partition
+Compaction may have removed any of the older records of a log. A group that belongs to another
+partition, because the state topic has grown, is skipped: only the records in its new partition
 count.
 
 See: G-66, T-53 (GroupCoordinatorShard.replay).
@@ -32,6 +31,9 @@ from broker_lite.coordinator.registry import Group, GroupEffects, GroupRegistry
 from broker_lite.coordinator.share import records as share_records
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share.replay import apply_record as apply_share_record
+from broker_lite.coordinator.streams import records as streams_records
+from broker_lite.coordinator.streams.group import StreamsGroup
+from broker_lite.coordinator.streams.replay import apply_record as apply_streams_record
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, messages
 
@@ -77,6 +79,12 @@ class GroupReplay:
         self._shares = _Kind(
             registry.share, registry.make_share, apply_share_record, share_records.GROUP_EPOCH
         )
+        self._streams = _Kind(
+            registry.streams,
+            registry.make_streams,
+            apply_streams_record,
+            streams_records.GROUP_EPOCH,
+        )
         # by partition that is being read: its group ids, and whether each belongs there
         self._met: dict[int, dict[str, bool]] = {}
 
@@ -106,6 +114,8 @@ class GroupReplay:
             self._newer(self._consumers, partition, record_type, key, value)
         elif record_type in share_records.SHARE_RECORD_TYPES:
             self._newer(self._shares, partition, record_type, key, value)
+        elif record_type in streams_records.STREAMS_RECORD_TYPES:
+            self._newer(self._streams, partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """Start the timers of a loaded partition's groups, and drop offsets of missing topics.
@@ -117,7 +127,7 @@ class GroupReplay:
         met = self._met.pop(partition, {})
         for group in [groups[group_id] for group_id in met if group_id in groups]:
             effects = Effects()
-            if isinstance(group, ConsumerGroup | ShareGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
                 group.loaded(now_ms)
             else:
                 classic_phases.loaded(group, effects, now_ms)
@@ -155,7 +165,7 @@ class GroupReplay:
     def _remove(self, groups: Iterable[Group]) -> list[Reply]:
         effects = Effects()
         for group in groups:
-            if isinstance(group, ConsumerGroup | ShareGroup):
+            if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
                 group.unload()
             else:
                 group.dismiss(ErrorCode.NOT_COORDINATOR, effects)

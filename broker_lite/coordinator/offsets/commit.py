@@ -19,6 +19,7 @@ from broker_lite.coordinator.offset_records import (
 )
 from broker_lite.coordinator.registry import GroupRegistry
 from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.texts import is_too_long
 from broker_lite.coordinator.topics import TopicView
 from broker_lite.errors import ErrorCode
@@ -210,7 +211,7 @@ class OffsetCommits:
             return ErrorCode.ILLEGAL_GENERATION
         if isinstance(group, ShareGroup):
             return ErrorCode.GROUP_ID_NOT_FOUND
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ConsumerGroup | StreamsGroup):
             error_code = _check_consumer(group, request, version, is_transactional=False)
             is_old = error_code in _OLD_EPOCH
             return None if is_old and self._owns_since(group, request, known) else error_code
@@ -220,10 +221,7 @@ class OffsetCommits:
         return error_code
 
     def _owns_since(
-        self,
-        group: ConsumerGroup,
-        request: "AnyCommit",
-        known: Known,
+        self, group: ConsumerGroup | StreamsGroup, request: "AnyCommit", known: Known
     ) -> bool:
         """Return whether a member has had all partitions of a commit since the commit's epoch.
 
@@ -237,7 +235,7 @@ class OffsetCommits:
             return False
         for topic, partitions in known:
             for one in partitions:
-                since = member.assignment_epoch(topic.topic_id, one.partition_index)
+                since = group.assignment_epoch(request.member_id, topic, one.partition_index)
                 is_owned = since is not None and since <= epoch
                 if not is_owned and not self._is_refused(one.committed_metadata or ""):
                     return False
@@ -369,11 +367,7 @@ def _refuse(known: Known, results: _Results, error_code: ErrorCode) -> None:
 
 
 def _check_classic(
-    group: ClassicGroup,
-    request: "AnyCommit",
-    version: int,
-    *,
-    is_transactional: bool,
+    group: ClassicGroup, request: "AnyCommit", version: int, *, is_transactional: bool
 ) -> ErrorCode | None:
     return group.check_commit(
         member_id=request.member_id,
@@ -385,7 +379,7 @@ def _check_classic(
 
 
 def _check_consumer(
-    group: ConsumerGroup,
+    group: ConsumerGroup | StreamsGroup,
     request: "AnyCommit",
     version: int,
     *,

@@ -14,6 +14,7 @@ from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.offset_records import CommittedOffset
 from broker_lite.coordinator.registry import GroupRegistry
 from broker_lite.coordinator.repeats import few_repeats
+from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages
 
@@ -160,11 +161,11 @@ class _GroupFetch:
         return response
 
     def _check(self) -> ErrorCode | None:
-        """Return the error if a consumer group refuses the member, else None.
+        """Return the error if a consumer or streams group refuses the member, else None.
 
         See: G-69.
         """
-        if not isinstance(self._group, ConsumerGroup):
+        if not isinstance(self._group, ConsumerGroup | StreamsGroup):
             return None
         asked = self._asked
         return self._group.check_fetch(member_id=asked.member_id, member_epoch=asked.member_epoch)

@@ -22,6 +22,7 @@ from broker_lite.coordinator.registry import (
     unsubscribed,
 )
 from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
@@ -211,7 +212,9 @@ def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
         return ErrorCode.INVALID_GROUP_ID
     if group is None or isinstance(group, ShareGroup):
         return ErrorCode.GROUP_ID_NOT_FOUND
-    if isinstance(group, ConsumerGroup) or is_empty(group) or group.protocol_type == _CONSUMER:
+    if isinstance(group, ConsumerGroup | StreamsGroup) or is_empty(group):
+        return None
+    if group.protocol_type == _CONSUMER:
         return None
     return ErrorCode.NON_EMPTY_GROUP
 
@@ -245,7 +248,7 @@ def _retention_start(group: Group) -> RetentionStart | None:
 
     Rule: G-74 (offsetExpirationCondition of ClassicGroup and of ConsumerGroup).
     """
-    if isinstance(group, ConsumerGroup | ShareGroup) or group.protocol_type is None:
+    if not isinstance(group, ClassicGroup) or group.protocol_type is None:
         return _commit_time
     if group.state is ClassicGroupState.EMPTY:
         changed_ms = group.rebalance.state_changed_ms

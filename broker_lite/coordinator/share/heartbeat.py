@@ -7,7 +7,6 @@ empty assignment, until the share coordinator has written a state for each of th
 """
 
 from dataclasses import replace
-from typing import Final
 
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_history import shown
@@ -15,7 +14,7 @@ from broker_lite.coordinator.share import changes
 from broker_lite.coordinator.share.assign import assign_simple
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share.member import LEAVE_EPOCH, ShareMember, size_of_member
-from broker_lite.coordinator.texts import TEXT_BYTES_MAX, cut, is_too_long
+from broker_lite.coordinator.texts import TEXT_BYTES_MAX, cut, is_blank, is_too_long
 from broker_lite.coordinator.timers import SESSION
 from broker_lite.errors import (
     BrokerError,
@@ -25,9 +24,6 @@ from broker_lite.errors import (
     UnknownMemberId,
 )
 from broker_lite.wire import messages
-
-# the characters that Java's String.trim removes
-_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
 def check_heartbeat(request: messages.ShareGroupHeartbeatRequest, client_id: str) -> None:
@@ -39,11 +35,11 @@ def check_heartbeat(request: messages.ShareGroupHeartbeatRequest, client_id: str
     Rule: G-113 (GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid).
     """
     names, epoch = request.subscribed_topic_names, request.member_epoch
-    if not request.member_id.strip(_BLANKS):
+    if is_blank(request.member_id):
         raise InvalidRequest
-    if not request.group_id.strip(_BLANKS):
+    if is_blank(request.group_id):
         raise InvalidRequest("GroupId can't be empty.")
-    if request.rack_id is not None and not request.rack_id.strip(_BLANKS):
+    if request.rack_id is not None and is_blank(request.rack_id):
         raise InvalidRequest("RackId can't be empty.")
     if epoch < LEAVE_EPOCH:
         raise InvalidRequest("MemberEpoch is invalid.")

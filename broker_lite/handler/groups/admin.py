@@ -5,7 +5,7 @@
   error_message, and error 69 where earlier versions show a dead group (KIP-1043).
 - DeleteGroups: v3 has error_message.
 
-Not done: streams groups, which this broker does not have.
+Not done: nothing that a client asks for.
 """
 
 from copy import copy

@@ -17,7 +17,8 @@ Asked = TypeVar(
     "Asked",
     bound="messages.JoinGroupRequest | messages.SyncGroupRequest | messages.HeartbeatRequest"
     " | messages.LeaveGroupRequest | messages.ConsumerGroupHeartbeatRequest"
-    " | messages.ShareGroupHeartbeatRequest | messages.AlterShareGroupOffsetsRequest"
+    " | messages.ShareGroupHeartbeatRequest | messages.StreamsGroupHeartbeatRequest"
+    " | messages.AlterShareGroupOffsetsRequest"
     " | messages.DeleteShareGroupOffsetsRequest"
     " | messages.OffsetCommitRequest | messages.OffsetDeleteRequest",
 )

@@ -1,7 +1,6 @@
 """The configs that can be set for a single group (resource type 32).
 
-Most of them take their default and their bounds from settings of the broker. The configs of share
-and streams groups are only stored and described, because this broker does not have such groups.
+Most of them take their default and their bounds from settings of the broker.
 """
 
 import re

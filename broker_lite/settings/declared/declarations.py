@@ -21,6 +21,7 @@ from broker_lite.settings.declared.security_settings import (
 )
 from broker_lite.settings.declared.seed_settings import SEED_SETTINGS
 from broker_lite.settings.declared.share_settings import SHARE_SETTINGS
+from broker_lite.settings.declared.streams_settings import STREAMS_SETTINGS
 from broker_lite.settings.declared.token_settings import DELEGATION_SETTINGS, TOKEN_SETTINGS
 from broker_lite.settings.declared.topic_settings import TOPIC_SETTINGS as _TOPIC
 from broker_lite.settings.setting import Scope, Setting
@@ -34,6 +35,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             LOG_SETTINGS,
             COORDINATOR_SETTINGS,
             SHARE_SETTINGS,
+            STREAMS_SETTINGS,
             SEED_SETTINGS,
             SASL_SETTINGS,
             TOKEN_SETTINGS,

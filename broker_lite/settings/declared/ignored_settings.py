@@ -1,4 +1,4 @@
-"""Settings of Kafka that have no effect here: security, remote storage, streams groups.
+"""Settings of Kafka that have no effect here: security, remote storage.
 
 They are declared so that DescribeConfigs and AlterConfigs answer about them as Kafka does. To set
 one at the start causes a warning in a properties file or a variable, and an error in a TOML file or
@@ -32,19 +32,6 @@ create.topic.policy.class.name class - - fixed
 early.start.listeners list - - fixed
 follower.fetch.last.tiered.offset.enable boolean false - cluster
 follower.replication.throttled.rate long - 0.. cluster hidden
-group.streams.assignment.interval.ms int 1000 0.. cluster
-group.streams.heartbeat.interval.ms int 5000 1.. fixed
-group.streams.initial.rebalance.delay.ms int 3000 0.. fixed
-group.streams.max.assignment.interval.ms int 15000 0.. fixed
-group.streams.max.heartbeat.interval.ms int 15000 1.. fixed
-group.streams.max.session.timeout.ms int 60000 1.. fixed
-group.streams.max.size int 2147483647 1.. fixed
-group.streams.max.standby.replicas int 2 0.. fixed
-group.streams.min.assignment.interval.ms int 0 0.. fixed
-group.streams.min.heartbeat.interval.ms int 5000 1.. fixed
-group.streams.min.session.timeout.ms int 45000 1.. fixed
-group.streams.num.standby.replicas int 0 0.. fixed
-group.streams.session.timeout.ms int 45000 1.. fixed
 initial.broker.registration.timeout.ms int 60000 - fixed
 kafka.metrics.polling.interval.secs int 10 1.. fixed
 kafka.metrics.reporters list "" - fixed

@@ -47,6 +47,7 @@ def test_a_new_cluster_has_no_topics_and_the_features_of_a_new_cluster(
         "group.version": 1,
         "metadata.version": 30,
         "share.version": 1,
+        "streams.version": 1,
         "transaction.version": 2,
     }
     assert cluster.features_epoch >= 0

@@ -21,6 +21,7 @@ def test_p54_p55_the_features_of_a_new_cluster() -> None:
         "group.version": 1,
         "metadata.version": 30,
         "share.version": 1,
+        "streams.version": 1,
         "transaction.version": 2,
     }
     for release in RELEASES:
@@ -30,7 +31,11 @@ def test_p54_p55_the_features_of_a_new_cluster() -> None:
 
 OLD = {"metadata.version": 7}
 KAFKA_4_0 = {"metadata.version": 25, "group.version": 1, "transaction.version": 2}
-KAFKA_4_2 = KAFKA_4_0 | {"eligible.leader.replicas.version": 1, "share.version": 1}
+KAFKA_4_2 = KAFKA_4_0 | {
+    "eligible.leader.replicas.version": 1,
+    "share.version": 1,
+    "streams.version": 1,
+}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ def test_p150_t67_features_are_switched_off_and_stay_so(broker: HandlerBroker) -
         "eligible.leader.replicas.version": 1,
         "metadata.version": 30,
         "share.version": 1,
+        "streams.version": 1,
         "transaction.version": 1,
     }
     assert broker.cluster.features_epoch == before + 2

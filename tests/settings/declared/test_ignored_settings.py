@@ -22,8 +22,7 @@ def test_what_a_row_says() -> None:
     limit = BY_NAME["share.coordinator.cached.buffer.max.bytes"]
     assert (limit.kind, limit.default) == (ConfigType.INT, "1048588")
     assert limit.validator == Between(524_288)
-    limit = BY_NAME["group.streams.max.size"]
-    assert not limit.dynamic
+    assert limit.dynamic
     assert BY_NAME["replication.quota.window.num"].validator == Between(1)
     assert BY_NAME["config.providers"].default == ""
     assert BY_NAME["ssl.provider"].default is None

@@ -6,7 +6,7 @@ Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_views
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,8 @@ from broker_lite.errors import NotCoordinator
 from broker_lite.testbench.group_views import view_of
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.testing.processes.forks import ControlRefused
+from broker_lite.wire import messages
+from tests.support.raw_client import RawClient
 
 WAIT_MS = 20_000
 NOT_READ = r"'g' cannot be read: nobody leads __consumer_offsets-\d+, where it is"
@@ -288,3 +290,36 @@ def test_a_group_tells_why_it_has_rebalanced(
     assert re.search(f"{joined}.*asked for by a test.*{left}", told)
     assert [each["at_ms"] for each in history] == sorted(each["at_ms"] for each in history)
     assert history[0]["epoch"] < history[-1]["epoch"]
+
+
+def test_a_streams_group_is_seen_with_the_partitions_of_its_tasks(broker: Broker) -> None:
+    """U-23: and it can be asked for a new assignment."""
+    message = messages.StreamsGroupHeartbeatRequest
+    part = message.Subtopology(subtopology_id="0", source_topics=["t"])
+    host, _, port = broker.bootstrap.rpartition(":")
+    fields = {"group_id": "s", "member_id": "m"}
+    with closing(RawClient(host, int(port))) as client:
+
+        def is_found() -> bool:
+            answer = client.call("FindCoordinator", 4, key_type=0, coordinator_keys=["s"])
+            return bool(answer.coordinators[0].error_code == 0)
+
+        assert is_found() or is_found()
+        client.call(
+            "StreamsGroupHeartbeat",
+            0,
+            **fields,
+            rebalance_timeout_ms=1000,
+            process_id="p",
+            topology=message.Topology(epoch=0, subtopologies=[part]),
+            active_tasks=[],
+            standby_tasks=[],
+            warmup_tasks=[],
+        )
+        seen = asked(broker, "GET", "/v1/groups/s")
+        assert (seen["type"], seen["state"], seen["assigned"]) == ("streams", "Stable", 4)
+        assert [each["assigned"] for each in seen["members"]] == [{"t": [0, 1, 2, 3]}]
+        asked(broker, "POST", "/v1/groups/s/rebalance")
+        assert asked(broker, "GET", "/v1/groups/s")["state"] == "Assigning"
+        client.call("StreamsGroupHeartbeat", 0, **fields, member_epoch=-1)
+        assert asked(broker, "GET", "/v1/groups/s")["state"] == "Empty"

@@ -1,0 +1,93 @@
+"""StreamsGroupHeartbeat: finds the group of a member, or creates it."""
+
+from typing import Final
+
+from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.registry import GroupRegistry, is_empty
+from broker_lite.coordinator.streams import heartbeat
+from broker_lite.coordinator.streams.checks import check_heartbeat
+from broker_lite.coordinator.streams.group import StreamsGroup
+from broker_lite.coordinator.streams.member import LEAVE_EPOCH
+from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound, NotCoordinator
+from broker_lite.wire import messages
+
+_NO_STREAMS_GROUP: Final = "Group {} is not a streams group."
+_NO_GROUP: Final = "Streams group {} not found."
+_NOTHING_TO_LEAVE: Final = "Group {} not found."
+
+
+class StreamsMembers:
+    """The requests of members of streams groups."""
+
+    def __init__(self, registry: GroupRegistry) -> None:
+        self._registry = registry
+
+    def heartbeat(
+        self, request: messages.StreamsGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Effects:
+        """Handle a StreamsGroupHeartbeat.
+
+        A group is created for its first member. It takes the place of a classic group without
+        members, whose offsets stay. Groups of other types are left alone, even if they are empty.
+
+        Rule: U-03 (GroupMetadataManager.getOrCreateStreamsGroup).
+        See: U-06.
+        """
+        effects = Effects()
+        try:
+            check_heartbeat(request, caller.client_id, caller.version)
+            group, old = self._find(request, caller)
+        except NotCoordinator:
+            raise
+        except BrokerError as error:
+            effects.reply(caller.token, heartbeat.refusal(error))
+            return effects
+        if group is None:
+            self._create(old, request, caller, effects, now_ms)
+        else:
+            heartbeat.handle(group, request, caller, effects, now_ms)
+        return effects
+
+    def _find(
+        self, request: messages.StreamsGroupHeartbeatRequest, caller: Caller
+    ) -> tuple[StreamsGroup | None, ClassicGroup | None]:
+        """Return the group, or None with the classic group whose place a new one takes, if any.
+
+        Raises:
+            GroupIdNotFound: there is no such streams group, and none may be created.
+        """
+        group_id, epoch = request.group_id, request.member_epoch
+        group = self._registry.find(group_id, caller)
+        if isinstance(group, StreamsGroup):
+            return group, None
+        if group is None:
+            if epoch == 0:
+                return None, None
+            text = _NOTHING_TO_LEAVE if epoch == LEAVE_EPOCH else _NO_GROUP
+            raise GroupIdNotFound(text.format(group_id))
+        if epoch == 0 and isinstance(group, ClassicGroup) and is_empty(group):
+            return None, group
+        raise GroupIdNotFound(_NO_STREAMS_GROUP.format(group_id))
+
+    def _create(
+        self,
+        old: ClassicGroup | None,
+        request: messages.StreamsGroupHeartbeatRequest,
+        caller: Caller,
+        effects: Effects,
+        now_ms: int,
+    ) -> None:
+        """Create the group for its first member; if the member is refused, nothing changes."""
+        registry, created = self._registry, Effects()
+        group = registry.make_streams(request.group_id)
+        takes_place = old is not None
+        heartbeat.handle(group, request, caller, created, now_ms, takes_place=takes_place)
+        if group.is_unwritten:
+            registry.remove(request.group_id)
+            if old is not None:
+                registry.add(old)
+        elif old is not None:
+            old.write_tombstone(effects)
+            old.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
+        effects.add(created)

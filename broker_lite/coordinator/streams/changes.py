@@ -1,0 +1,99 @@
+"""The changes of a streams group: each changes the group in memory and writes the record."""
+
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.streams import records
+from broker_lite.coordinator.streams.group import Configs, StreamsGroup
+from broker_lite.coordinator.streams.member import StreamsMember
+from broker_lite.coordinator.streams.tasks import TaskSets
+from broker_lite.coordinator.streams.topology import Topology, size_of_topology
+
+
+def put_member(group: StreamsGroup, member: StreamsMember, effects: Effects) -> None:
+    """Store a member with its data, and write it."""
+    key = records.member_key(group.group_id, member.member_id)
+    effects.write(key, records.member_value(member))
+    group.roster.put(member)
+
+
+def put_current(group: StreamsGroup, member: StreamsMember, effects: Effects) -> None:
+    """Store the epochs and tasks of a member, and write them."""
+    key = records.current_key(group.group_id, member.member_id)
+    effects.write(key, records.current_value(member))
+    group.roster.put(member)
+
+
+def put_topology(group: StreamsGroup, topology: Topology, effects: Effects) -> None:
+    """Store the topology, and write it."""
+    effects.write(records.topology_key(group.group_id), records.topology_value(topology))
+    hold_topology(group, topology)
+
+
+def hold_topology(group: StreamsGroup, topology: Topology | None) -> None:
+    """Store the topology; its memory counts."""
+    group.roster.held.add(size_of_topology(topology) - size_of_topology(group.topology))
+    group.topology = topology
+
+
+def put_target(group: StreamsGroup, member_id: str, target: TaskSets, effects: Effects) -> None:
+    """Store the target of a member, and write it."""
+    effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
+    group.targets[member_id] = target
+
+
+def put_target_epoch(group: StreamsGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
+    """Store the group epoch of the target assignment, and write it."""
+    value = records.target_epoch_value(epoch, timestamp_ms)
+    effects.write(records.target_epoch_key(group.group_id), value)
+    group.target_epoch = epoch
+    group.target_timestamp_ms = timestamp_ms
+
+
+def put_group_epoch(
+    group: StreamsGroup,
+    effects: Effects,
+    *,
+    metadata_hash: int,
+    validated_epoch: int,
+    configs: Configs,
+) -> None:
+    """Begin the next group epoch, and write it with what it is based on."""
+    epoch = group.group_epoch + 1
+    value = records.group_epoch_value(epoch, metadata_hash, validated_epoch, configs)
+    effects.write(records.group_epoch_key(group.group_id), value)
+    group.group_epoch = epoch
+    group.metadata_hash = metadata_hash
+    group.validated_epoch = validated_epoch
+    group.last_configs = configs
+
+
+def next_epoch(group: StreamsGroup, effects: Effects) -> None:
+    """Begin the next group epoch, based on the same topics and settings as this one."""
+    put_group_epoch(
+        group,
+        effects,
+        metadata_hash=group.metadata_hash,
+        validated_epoch=group.validated_epoch,
+        configs=group.last_configs,
+    )
+
+
+def drop_member(group: StreamsGroup, member_id: str, effects: Effects) -> None:
+    """Remove a member and write its tombstones, in Kafka's order."""
+    effects.write(records.current_key(group.group_id, member_id), None)
+    effects.write(records.target_key(group.group_id, member_id), None)
+    effects.write(records.member_key(group.group_id, member_id), None)
+    group.targets.pop(member_id, None)
+    group.roster.remove(member_id)
+    if not group.roster.members:
+        group.shutdown_by = None
+
+
+def drop_group(group: StreamsGroup, effects: Effects) -> None:
+    """Mark a group without members as deleted, and write the tombstones of its records.
+
+    Rule: U-22 (StreamsGroup.createGroupTombstoneRecords).
+    """
+    effects.write(records.target_epoch_key(group.group_id), None)
+    effects.write(records.group_epoch_key(group.group_id), None)
+    effects.write(records.topology_key(group.group_id), None)
+    group.is_deleted = True

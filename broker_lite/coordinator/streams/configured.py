@@ -1,0 +1,184 @@
+"""A topology together with the topics that there are: what can run, and what is missing.
+
+A difference to Kafka: a topology with more than 20,000 tasks is refused (130), because assigning
+them would hold up all other clients.
+
+Rule: U-12 (InternalTopicManager).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from broker_lite.coordinator.streams.java_order import hash_order
+from broker_lite.coordinator.streams.partition_counts import (
+    IncorrectlyPartitioned,
+    partition_counts,
+)
+from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Topology
+from broker_lite.coordinator.topics import Topics
+from broker_lite.errors import StreamsInvalidTopology, UnknownServerError
+
+TASKS_MAX: Final = 20_000
+_SHOWN_MAX: Final = 3
+
+
+class StatusCode(IntEnum):
+    """What a heartbeat tells about the group besides the tasks."""
+
+    STALE_TOPOLOGY = 0
+    MISSING_SOURCE_TOPICS = 1
+    INCORRECTLY_PARTITIONED_TOPICS = 2
+    MISSING_INTERNAL_TOPICS = 3
+    SHUTDOWN_APPLICATION = 4
+    ASSIGNMENT_DELAYED = 5
+
+
+class Status(NamedTuple):
+    """A status, and the text about it."""
+
+    code: StatusCode
+    detail: str
+
+
+class ConfiguredSubtopology(NamedTuple):
+    """A subtopology whose topics have their numbers of partitions.
+
+    Attributes:
+        told: as the client told it.
+        task_count: one task for each partition of its largest input.
+        repartition_sources: with their numbers.
+        changelogs: with their numbers.
+    """
+
+    told: Subtopology
+    task_count: int
+    repartition_sources: tuple[TopicInfo, ...]
+    changelogs: tuple[TopicInfo, ...]
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether its tasks have state that a standby task can keep up with."""
+        return bool(self.changelogs)
+
+
+class ConfiguredTopology(NamedTuple):
+    """A topology with its topics.
+
+    Attributes:
+        subtopologies: by id, sorted; None if they cannot be configured.
+        missing: internal topics that have to be created.
+        problem: why it cannot run, None if it can.
+    """
+
+    subtopologies: Mapping[str, ConfiguredSubtopology] | None
+    missing: tuple[TopicInfo, ...] = ()
+    problem: Status | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its tasks can be assigned."""
+        return self.problem is None
+
+
+def configure(topology: Topology, topics: Topics) -> ConfiguredTopology:
+    """Find the numbers of partitions of all topics of a topology, and what is missing.
+
+    Raises:
+        StreamsInvalidTopology: the numbers cannot be found, or there would be too many tasks.
+        UnknownServerError: the topology contradicts itself in a way at which Kafka fails, too.
+    """
+    sources = {name for each in topology.subtopologies for name in each.source_topics}
+    missing = sorted(name for name in sources if topics.get(name) is None)
+    if missing:
+        detail = f"Source topics {_summary(missing)} are missing."
+        return _failed(StatusCode.MISSING_SOURCE_TOPICS, detail)
+
+    def existing(name: str) -> int | None:
+        topic = topics.get(name)
+        return None if topic is None else topic.partition_count
+
+    try:
+        counts = partition_counts(topology, existing)
+        subtopologies = {
+            each.subtopology_id: _configured(each, counts, topics)
+            for each in sorted(topology.subtopologies)
+        }
+        to_create = _to_create(subtopologies, topics)
+    except IncorrectlyPartitioned as error:
+        return _failed(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, str(error))
+    if sum(each.task_count for each in subtopologies.values()) > TASKS_MAX:
+        raise StreamsInvalidTopology(f"The topology has more than {TASKS_MAX} tasks.")
+    problem = None
+    if to_create:
+        detail = f"Internal topics are missing: {_summary(to_create)}"
+        problem = Status(StatusCode.MISSING_INTERNAL_TOPICS, detail)
+    return ConfiguredTopology(subtopologies, tuple(to_create.values()), problem)
+
+
+def _failed(code: StatusCode, detail: str) -> ConfiguredTopology:
+    return ConfiguredTopology(None, problem=Status(code, detail))
+
+
+def _configured(
+    subtopology: Subtopology, counts: Mapping[str, int], topics: Topics
+) -> ConfiguredSubtopology:
+    task_count = 0
+    for name in subtopology.inputs():
+        topic = topics.get(name)
+        task_count = max(task_count, counts[name] if topic is None else topic.partition_count)
+    return ConfiguredSubtopology(
+        subtopology,
+        task_count,
+        tuple(_counted(each, counts) for each in subtopology.repartition_sources),
+        tuple(_counted(each, counts) for each in subtopology.changelogs),
+    )
+
+
+def _counted(topic: TopicInfo, counts: Mapping[str, int]) -> TopicInfo:
+    """Return an internal topic with its number of partitions; the client's own number wins."""
+    count = topic.partition_count or counts[topic.name]
+    if count < 1 or len(dict(topic.configs)) < len(topic.configs):
+        raise UnknownServerError
+    return topic._replace(partition_count=count)
+
+
+def _to_create(
+    subtopologies: Mapping[str, ConfiguredSubtopology], topics: Topics
+) -> dict[str, TopicInfo]:
+    """Return the internal topics that do not exist, by name, in the order of Kafka's map.
+
+    Raises:
+        IncorrectlyPartitioned: one of those that exist has another number of partitions.
+    """
+    wanted = {
+        topic.name: topic
+        for each in subtopologies.values()
+        for some in (each.repartition_sources, each.changelogs)
+        for topic in _hashed(some)
+    }
+    missing = {}
+    for name in hash_order(wanted):
+        topic = topics.get(name)
+        if topic is None:
+            missing[name] = wanted[name]
+            continue
+        expected = wanted[name].partition_count
+        if topic.partition_count != expected:
+            raise IncorrectlyPartitioned(
+                f"Existing topic {name} has different number of partitions: expected {expected}, "
+                f"found {topic.partition_count}"
+            )
+    return missing
+
+
+def _hashed(topics: Iterable[TopicInfo]) -> list[TopicInfo]:
+    by_name = {topic.name: topic for topic in topics}
+    return [by_name[name] for name in hash_order(by_name)]
+
+
+def _summary(names: Collection[str]) -> str:
+    """Return the first names, and how many more there are."""
+    shown = ", ".join(list(names)[:_SHOWN_MAX])
+    more = len(names) - _SHOWN_MAX
+    return f"{shown} and {more} additional topics" if more > 0 else shown

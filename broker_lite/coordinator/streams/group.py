@@ -1,0 +1,276 @@
+"""A streams group: its members, epochs, topology, target assignment, and who has which task.
+
+Every change that must be in the log is made in changes.py, together with its record. So a group
+that is loaded from its records equals the group that wrote them.
+"""
+
+from collections.abc import Collection, Mapping
+from enum import Enum
+from hashlib import blake2b
+from typing import Final
+
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.streams.configured import ConfiguredTopology
+from broker_lite.coordinator.streams.member import StreamsMember, StreamsMemberState
+from broker_lite.coordinator.streams.roster import StreamsRoster
+from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets
+from broker_lite.coordinator.streams.topology import TopicInfo, Topology
+from broker_lite.coordinator.timers import (
+    INITIAL_DELAY,
+    REBALANCE,
+    SESSION,
+    GroupTimers,
+    TimerKey,
+    Timers,
+)
+from broker_lite.coordinator.topics import Topics, TopicView
+from broker_lite.errors import ErrorCode
+
+# a new group has an empty assignment of this epoch, so its first member sees epoch 2, as in Kafka
+_FIRST_EPOCH: Final = 1
+_FIRST_MEMBER_EPOCHS: Final = 9
+NOT_VALIDATED: Final = -1
+"""The validated topology epoch while the topology cannot run."""
+
+Configs = tuple[tuple[str, str], ...]
+"""Settings of an assignment: names with values, sorted."""
+
+
+class StreamsGroupState(Enum):
+    """The states of a streams group; the values are Kafka's words."""
+
+    EMPTY = "Empty"
+    NOT_READY = "NotReady"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class StreamsGroup:
+    """One streams group.
+
+    A new group is in the log only when its first member is. `is_unwritten` tells whether the code
+    that made it may remove it again.
+
+    Args:
+        group_id: its id.
+        timers: of all groups.
+        settings: of this group.
+        topics: a live view of all topics.
+
+    Attributes:
+        roster: its members.
+        timers: its own.
+        group_epoch: goes up with every change that needs a new target assignment.
+        metadata_hash: of the topology's topics when that epoch began.
+        validated_epoch: the epoch of the topology if it could run then, else NOT_VALIDATED.
+        last_configs: the settings of the assignment when that epoch began.
+        topology: what the members run; None before the first one.
+        target_epoch: the group epoch that the target assignment was computed for.
+        target_timestamp_ms: when it was computed.
+        targets: the target assignment, by member id.
+        configured: the topology with its topics, None if it has to be found again. Not in the log.
+        missing: internal topics that have to be created. Not in the log.
+        endpoint_epoch: goes up when a member with an endpoint gets other tasks. Not in the log.
+        shutdown_by: the member that has asked all others to end. Not in the log.
+        is_deleted: whether the group was deleted.
+        is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
+            log: true for a loaded group.
+
+    See: U-04 (StreamsGroup).
+    """
+
+    __slots__ = (
+        "configured",
+        "endpoint_epoch",
+        "group_epoch",
+        "group_id",
+        "is_deleted",
+        "is_metadata_stale",
+        "last_configs",
+        "metadata_hash",
+        "missing",
+        "roster",
+        "settings",
+        "shutdown_by",
+        "target_epoch",
+        "target_timestamp_ms",
+        "targets",
+        "timers",
+        "topics",
+        "topology",
+        "validated_epoch",
+    )
+
+    def __init__(
+        self, group_id: str, timers: Timers[TimerKey], settings: GroupSettings, topics: Topics
+    ) -> None:
+        self.group_id = group_id
+        self.settings = settings
+        self.topics = topics
+        self.roster = StreamsRoster()
+        self.timers = GroupTimers(group_id, timers)
+        self.group_epoch = _FIRST_EPOCH
+        self.metadata_hash = 0
+        self.validated_epoch = 0
+        self.last_configs: Configs = ()
+        self.topology: Topology | None = None
+        self.target_epoch = _FIRST_EPOCH
+        self.target_timestamp_ms = 0
+        self.targets: dict[str, TaskSets] = {}
+        self.configured: ConfiguredTopology | None = None
+        self.missing: tuple[TopicInfo, ...] = ()
+        self.endpoint_epoch = 0
+        self.shutdown_by: str | None = None
+        self.is_deleted = False
+        self.is_metadata_stale = True
+
+    @property
+    def _inputs(self) -> Mapping[str, str]:
+        """The subtopology that reads each topic."""
+        return {} if self.topology is None else self.topology.subtopology_of_input()
+
+    @property
+    def state(self) -> StreamsGroupState:
+        """The state of the group, derived from its members, its topology and its epochs.
+
+        Rule: U-05 (StreamsGroup.maybeUpdateGroupState).
+        """
+        members = self.roster.members
+        if self.is_deleted:
+            return StreamsGroupState.DEAD
+        if not members:
+            return StreamsGroupState.EMPTY
+        if self.topology is None or self.topology.epoch != self.validated_epoch:
+            return StreamsGroupState.NOT_READY
+        if self.group_epoch > self.target_epoch:
+            return StreamsGroupState.ASSIGNING
+        if all(member.is_reconciled(self.target_epoch) for member in members.values()):
+            return StreamsGroupState.STABLE
+        return StreamsGroupState.RECONCILING
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether the log can have no record of the group yet."""
+        return self.group_epoch == _FIRST_EPOCH and not self.roster.members
+
+    def assignment_configs(self) -> Configs:
+        """Return the settings that an assignment uses now."""
+        return (("num.standby.replicas", str(self.settings.streams_standby_count)),)
+
+    def subscribed_topics(self) -> frozenset[str]:
+        """Return the topics that the members read; none without members.
+
+        See: U-21 (StreamsGroup.isSubscribedToTopic).
+        """
+        return frozenset(self._inputs) if self.roster.members else frozenset()
+
+    def target_of(self, member_id: str) -> TaskSets:
+        """Return one member's part of the target assignment."""
+        return self.targets.get(member_id, NO_TASKS)
+
+    def hash_of(self, topology: Topology) -> int:
+        """Return a hash of the topics of a topology that exist: ids and partition counts.
+
+        Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
+        causes one new assignment.
+        """
+        digest = blake2b(digest_size=8)
+        is_empty = True
+        for name in sorted(topology.required_topics()):
+            topic = self.topics.get(name)
+            if topic is not None:
+                is_empty = False
+                digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
+        return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
+
+    def topics_changed(self, names: Collection[str]) -> None:
+        """Let the next heartbeat look at topics again that were created, deleted or grew."""
+        if self.topology is not None and not self.topology.required_topics().isdisjoint(names):
+            self.is_metadata_stale = True
+
+    # -- timers
+
+    def start_session(self, member_id: str, now_ms: int) -> None:
+        """Restart a member's session."""
+        self.timers.set(SESSION, member_id, now_ms + self.settings.streams_session_timeout_ms)
+
+    def watch_revocation(self, member: StreamsMember, now_ms: int) -> None:
+        """Limit the time in which a member gives back tasks, if it has to give back any."""
+        if member.state is StreamsMemberState.UNREVOKED_TASKS:
+            self.timers.set(REBALANCE, member.member_id, now_ms + member.rebalance_timeout_ms)
+        else:
+            self.timers.cancel(REBALANCE, member.member_id)
+
+    def cancel_timers(self, member_id: str) -> None:
+        """Stop the timers of a member."""
+        self.timers.cancel(SESSION, member_id)
+        self.timers.cancel(REBALANCE, member_id)
+
+    def loaded(self, now_ms: int) -> None:
+        """Start all timers after the log has been read to its end."""
+        for member in self.roster.members.values():
+            self.start_session(member.member_id, now_ms)
+            self.watch_revocation(member, now_ms)
+
+    def unload(self) -> None:
+        """Stop all timers, before the group is removed from memory."""
+        self.timers.cancel(INITIAL_DELAY, "")
+        for member_id in self.roster.members:
+            self.cancel_timers(member_id)
+
+    # -- committed offsets
+
+    def check_commit(
+        self,
+        *,
+        member_id: str,
+        instance_id: str | None,
+        member_epoch: int,
+        version: int,
+        is_transactional: bool,
+    ) -> ErrorCode | None:
+        """Return the error if the group refuses a commit, None if it accepts it.
+
+        STALE_MEMBER_EPOCH of an epoch that the member has had may still be accepted: see
+        `assignment_epoch`.
+
+        Rule: U-20 (StreamsGroup.validateOffsetCommit).
+        """
+        members = self.roster.members
+        if member_epoch < 0 and not members:
+            return None
+        if is_transactional and member_epoch == -1 and not member_id and instance_id is None:
+            return None
+        member = members.get(member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if not is_transactional and version < _FIRST_MEMBER_EPOCHS:
+            return ErrorCode.UNSUPPORTED_VERSION
+        return None if member_epoch == member.member_epoch else ErrorCode.STALE_MEMBER_EPOCH
+
+    def assignment_epoch(self, member_id: str, topic: TopicView, partition: int) -> int | None:
+        """Return since which epoch a member runs the task that reads a partition, if it does.
+
+        A task that it has to give back counts.
+
+        Rule: U-20 (StreamsGroup.createAssignmentEpochValidator).
+        """
+        member, key = self.roster.members.get(member_id), self._inputs.get(topic.name)
+        if member is None or key is None:
+            return None
+        since = member.assigned.active.get(key, {}).get(partition)
+        return member.pending.active.get(key, {}).get(partition) if since is None else since
+
+    def check_fetch(self, *, member_id: str | None, member_epoch: int) -> ErrorCode | None:
+        """Return the error if the group refuses an OffsetFetch, None if it accepts it.
+
+        Rule: U-21 (StreamsGroup.validateOffsetFetch).
+        """
+        if member_id is None and member_epoch < 0:
+            return None
+        member = self.roster.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return None if member_epoch == member.member_epoch else ErrorCode.STALE_MEMBER_EPOCH

@@ -1,0 +1,93 @@
+"""The order in which Java's hash maps and heaps give out equals.
+
+Kafka takes members from a HashMap, and the one with the least load from a PriorityQueue. Among
+equals their order decides who gets a task. With the same order a group gets the same tasks as in
+Kafka.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Generic, TypeVar
+
+from broker_lite.coordinator.placement import java_string_hash
+
+T = TypeVar("T")
+
+_DEFAULT_CAPACITY: Final = 16
+_UINT32_MASK: Final = 0xFFFF_FFFF
+
+
+def hash_order(keys: Iterable[str], capacity: int = _DEFAULT_CAPACITY) -> list[str]:
+    """Return keys in the order of a java.util.HashMap that they were put into.
+
+    Args:
+        keys: each once, in the order in which they come into the map.
+        capacity: that the map was made with.
+    """
+    found = list(keys)
+    size = 1
+    while size < capacity:
+        size *= 2
+    while len(found) > size * 3 // 4:
+        size *= 2
+    return sorted(found, key=lambda key: _spread(key) & (size - 1))
+
+
+def _spread(key: str) -> int:
+    value = java_string_hash(key) & _UINT32_MASK
+    return value ^ (value >> 16)
+
+
+class JavaHeap(Generic[T]):
+    """A heap with the order of java.util.PriorityQueue among equals, which is not that of heapq.
+
+    Args:
+        weight: the least one is polled first. It may change only while an item is not in the heap.
+        items: are added in this order.
+    """
+
+    __slots__ = ("_items", "_weight")
+
+    def __init__(self, weight: Callable[[T], Any], items: Iterable[T]) -> None:
+        self._weight = weight
+        self._items: list[T] = []
+        for item in items:
+            self.add(item)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, item: T) -> None:
+        """Add an item: it rises while its parent is heavier."""
+        items, weight = self._items, self._weight(item)
+        items.append(item)
+        place = len(items) - 1
+        while place > 0:
+            parent = (place - 1) // 2
+            if weight >= self._weight(items[parent]):
+                break
+            items[place] = items[parent]
+            place = parent
+        items[place] = item
+
+    def poll(self) -> T | None:
+        """Remove and return the lightest item, or None: the last one sinks from its place."""
+        items = self._items
+        if not items:
+            return None
+        first, last = items[0], items.pop()
+        if items:
+            self._sink(last)
+        return first
+
+    def _sink(self, item: T) -> None:
+        items, weight, place = self._items, self._weight(item), 0
+        while place < len(items) // 2:
+            child = 2 * place + 1
+            right = child + 1
+            if right < len(items) and self._weight(items[child]) > self._weight(items[right]):
+                child = right
+            if weight <= self._weight(items[child]):
+                break
+            items[place] = items[child]
+            place = child
+        items[place] = item

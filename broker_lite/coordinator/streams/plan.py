@@ -1,0 +1,279 @@
+"""What a heartbeat of a member that stays changes in its group, found out before anything changes.
+
+Kafka's records of a heartbeat are written only if all of its checks pass. So the plan is made
+first, from the group as it is; a check that fails leaves the group as it was.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from broker_lite.coordinator.effects import Caller
+from broker_lite.coordinator.streams import target
+from broker_lite.coordinator.streams.configured import (
+    ConfiguredTopology,
+    Status,
+    StatusCode,
+    configure,
+)
+from broker_lite.coordinator.streams.group import NOT_VALIDATED, Configs, StreamsGroup
+from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, size_of_member
+from broker_lite.coordinator.streams.reconcile import Reconciliation, reconcile
+from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets, contains, tasks_of
+from broker_lite.coordinator.streams.topology import Topology, size_of_topology, topology_of
+from broker_lite.coordinator.timers import INITIAL_DELAY
+from broker_lite.errors import (
+    FencedMemberEpoch,
+    GroupMaxSizeReached,
+    InvalidRequest,
+    UnknownMemberId,
+    UnknownServerError,
+)
+from broker_lite.wire import messages
+
+Heartbeat = messages.StreamsGroupHeartbeatRequest
+
+
+class NewEpoch(NamedTuple):
+    """The next group epoch, and what it is based on."""
+
+    metadata_hash: int
+    validated_epoch: int
+    configs: Configs
+
+
+class Plan(NamedTuple):
+    """What a heartbeat changes.
+
+    Attributes:
+        before: the member as it was; a new one has the defaults.
+        member: with the data of the request.
+        reconciled: after its next step.
+        topology: what the group runs from now on.
+        is_new_topology: whether the member brought it.
+        configured: the topology with its topics.
+        epoch: the next group epoch, None if this one goes on.
+        delays: whether the first assignment waits for more members from now on.
+        target: the target assignment, None if the last one goes on.
+        statuses: what the answer tells of the group.
+    """
+
+    before: StreamsMember
+    member: StreamsMember
+    reconciled: StreamsMember
+    topology: Topology
+    is_new_topology: bool
+    configured: ConfiguredTopology
+    epoch: NewEpoch | None
+    delays: bool
+    target: target.NewTarget | None
+    statuses: tuple[Status, ...]
+
+
+def make_plan(group: StreamsGroup, request: Heartbeat, caller: Caller, now_ms: int) -> Plan:
+    """Return what a heartbeat changes.
+
+    Raises:
+        BrokerError: the heartbeat is refused.
+
+    Rule: U-07 (GroupMetadataManager.streamsGroupHeartbeat).
+    """
+    before = _admit(group, request)
+    member = _updated(before, request, caller)
+    topology, is_new_topology = _topology(group, request)
+    _check_memory(group, member, topology)
+    metadata_hash, configured = _configured(group, topology)
+    validated_epoch = NOT_VALIDATED
+    if configured.is_ready:
+        validated_epoch = topology.epoch
+        _check_tasks(configured, request)
+    is_known = before.member_id in group.roster.members
+    configs = group.assignment_configs()
+    new = NewEpoch(metadata_hash, validated_epoch, configs)
+    old = NewEpoch(group.metadata_hash, group.validated_epoch, group.last_configs)
+    is_next = not is_known or member != before or new != old
+    group_epoch = group.group_epoch + is_next
+    statuses = _stale(group, member)
+    delays = not group.roster.members and group.settings.streams_initial_rebalance_delay_ms > 0
+    delay = target.why_delayed(group, group_epoch, now_ms)
+    if delays and delay is None:
+        delay = target.INITIAL
+    if delay is not None:
+        statuses.append(delay)
+    found = None
+    if delay is None and group.target_epoch < group_epoch:
+        members = {**group.roster.members, member.member_id: member}
+        found = target.compute(group, group_epoch, members, configured, configs)
+    reconciled = _reconciled(group, member, request, found, delay)
+    return Plan(
+        before,
+        member,
+        reconciled,
+        topology,
+        is_new_topology,
+        configured,
+        new if is_next else None,
+        delays and not group.timers.is_set(INITIAL_DELAY, ""),
+        found,
+        tuple(statuses),
+    )
+
+
+def _admit(group: StreamsGroup, request: Heartbeat) -> StreamsMember:
+    """Return the member of a heartbeat, or a new one if the sender may join.
+
+    Rule: U-08 (GroupMetadataManager.getOrMaybeCreateDynamicStreamsGroupMember).
+    """
+    members, member_id, epoch = group.roster.members, request.member_id, request.member_epoch
+    if epoch == 0:
+        size_max = group.settings.streams_size_max
+        if len(members) >= size_max:
+            raise GroupMaxSizeReached(
+                f"The streams group has reached its maximum capacity of {size_max} members."
+            )
+        return members.get(member_id, StreamsMember(member_id=member_id))
+    member = members.get(member_id)
+    if member is None:
+        raise UnknownMemberId(f"Member {member_id} is not a member of group {group.group_id}.")
+    if epoch != member.member_epoch and not _repeats(member, request):
+        is_greater = epoch > member.member_epoch
+        raise FencedMemberEpoch(
+            f"The streams group member has a {'greater' if is_greater else 'smaller'} member epoch "
+            f"({epoch}) than the one known by the group coordinator ({member.member_epoch}). The "
+            "member must abandon all its partitions and rejoin."
+        )
+    return member
+
+
+def _repeats(member: StreamsMember, request: Heartbeat) -> bool:
+    """Return whether the member did not get the last answer, and has nothing that it may not."""
+    epoch, assigned = request.member_epoch, member.assigned
+    return (
+        epoch < member.member_epoch
+        and epoch == member.previous_member_epoch
+        and contains(assigned.active, request.active_tasks)
+        and contains(assigned.standby, request.standby_tasks)
+        and contains(assigned.warmup, request.warmup_tasks)
+    )
+
+
+def _updated(member: StreamsMember, request: Heartbeat, caller: Caller) -> StreamsMember:
+    """Return the member with the fields of the request; null leaves a field unchanged."""
+    changes: dict[str, Any] = {
+        "client_id": caller.client_id,
+        "client_host": caller.client_host,
+    }
+    if request.rack_id is not None:
+        changes["rack_id"] = request.rack_id
+    if request.rebalance_timeout_ms != -1:
+        changes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    if request.topology is not None:
+        changes["topology_epoch"] = request.topology.epoch
+    if request.process_id is not None:
+        changes["process_id"] = request.process_id
+    if request.user_endpoint is not None:
+        endpoint = request.user_endpoint
+        changes["user_endpoint"] = Endpoint(endpoint.host, endpoint.port)
+    if request.client_tags is not None:
+        tags = {tag.key: tag.value for tag in request.client_tags}
+        if len(tags) < len(request.client_tags):
+            raise UnknownServerError
+        changes["client_tags"] = tuple(sorted(tags.items()))
+    return replace(member, **changes)
+
+
+def _topology(group: StreamsGroup, request: Heartbeat) -> tuple[Topology, bool]:
+    """Return the topology of the group, and whether the request brings it.
+
+    Rule: U-10 (GroupMetadataManager.maybeUpdateTopology).
+    """
+    known = group.topology
+    if request.topology is None:
+        if known is None:
+            raise UnknownServerError
+        return known, False
+    told = topology_of(request.topology)
+    if told.epoch < 0 or len(told.by_id()) < len(told.subtopologies):
+        raise UnknownServerError
+    if known is None:
+        return told, True
+    if known.epoch <= told.epoch and not known.is_same(told):
+        raise InvalidRequest("Topology updates are not supported yet.")
+    return known, False
+
+
+def _check_memory(group: StreamsGroup, member: StreamsMember, topology: Topology) -> None:
+    old, settings = group.roster.members.get(member.member_id), group.settings
+    more_bytes = size_of_member(member) - (0 if old is None else size_of_member(old))
+    if topology is not group.topology:
+        more_bytes += size_of_topology(topology) - size_of_topology(group.topology)
+    if not group.roster.held.allows(more_bytes, settings.held_bytes_max):
+        raise GroupMaxSizeReached(
+            f"The members of all groups hold {settings.held_bytes_max} bytes, which is the maximum."
+        )
+
+
+def _configured(group: StreamsGroup, topology: Topology) -> tuple[int, ConfiguredTopology]:
+    """Return the hash of the topics, and the topology with them: found again if they changed."""
+    configured = group.configured
+    if configured is not None and group.topology is not None and not group.is_metadata_stale:
+        return group.metadata_hash, configured
+    metadata_hash = group.hash_of(topology)
+    is_changed = group.topology is None or metadata_hash != group.metadata_hash
+    if configured is None or is_changed:
+        configured = configure(topology, group.topics)
+    return metadata_hash, configured
+
+
+def _check_tasks(configured: ConfiguredTopology, request: Heartbeat) -> None:
+    """Demand that the tasks that a member has are tasks of the topology.
+
+    Rule: U-14 (GroupMetadataManager.throwIfRequestContainsInvalidTasks).
+    """
+    subtopologies = configured.subtopologies or {}
+    for tasks in (request.active_tasks, request.standby_tasks, request.warmup_tasks):
+        for each in tasks or ():
+            subtopology = subtopologies.get(each.subtopology_id)
+            if subtopology is None:
+                raise InvalidRequest(
+                    f"Subtopology {each.subtopology_id} does not exist in the topology."
+                )
+            count = subtopology.task_count
+            for index in each.partitions:
+                if not 0 <= index < count:
+                    raise InvalidRequest(
+                        f"Task {index} for subtopology {each.subtopology_id} is invalid. Number of "
+                        f"tasks for this subtopology: {count}"
+                    )
+
+
+def _stale(group: StreamsGroup, member: StreamsMember) -> list[Status]:
+    if group.topology is None or member.topology_epoch >= group.topology.epoch:
+        return []
+    detail = (
+        f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch "
+        f"{group.topology.epoch}."
+    )
+    return [Status(StatusCode.STALE_TOPOLOGY, detail)]
+
+
+def _reconciled(
+    group: StreamsGroup,
+    member: StreamsMember,
+    request: Heartbeat,
+    found: target.NewTarget | None,
+    delay: Status | None,
+) -> StreamsMember:
+    """Return the member after its next step towards the target; it has none during the delay."""
+    epoch, wanted = group.target_epoch, group.target_of(member.member_id)
+    if found is not None:
+        epoch, wanted = found.epoch, found.targets[member.member_id]
+    elif delay == target.INITIAL:
+        wanted = NO_TASKS
+    owned = None
+    if request.active_tasks is not None:
+        owned = TaskSets(
+            tasks_of(request.active_tasks),
+            tasks_of(request.standby_tasks or ()),
+            tasks_of(request.warmup_tasks or ()),
+        )
+    return reconcile(member, Reconciliation(epoch, wanted, owned, group.roster))

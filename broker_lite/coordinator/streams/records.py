@@ -1,0 +1,288 @@
+"""The records of streams groups, as Kafka 4.3 writes them to `__consumer_offsets`.
+
+A key consists of the record type as int16 and the key's fields, a value of its version as int16 and
+its fields. Ids and partitions are sorted, so the same state always gives the same bytes.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Any, Final, TypeVar
+
+from broker_lite.coordinator.streams.group import Configs
+from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, StreamsMemberState
+from broker_lite.coordinator.streams.tasks import (
+    AssignedTasks,
+    Epochs,
+    Tasks,
+    TaskSets,
+    entries_of,
+    tasks_of,
+)
+from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Topology
+from broker_lite.wire import messages
+
+_INT16: Final = Struct(">h")
+_VERSION_0: Final = b"\x00\x00"
+
+GROUP_EPOCH: Final = 17
+MEMBER: Final = 19
+TARGET_EPOCH: Final = 20
+TARGET: Final = 21
+CURRENT: Final = 22
+TOPOLOGY: Final = 23
+
+STREAMS_RECORD_TYPES: Final = frozenset(
+    (GROUP_EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, TOPOLOGY)
+)
+
+_CURRENT: Final = messages.StreamsGroupCurrentMemberAssignmentValue
+_TOPOLOGY: Final = messages.StreamsGroupTopologyValue
+
+M = TypeVar("M", bound="messages.Message")
+
+
+def decode(message: type[M], data: bytes) -> M:
+    """Return the key or value of a streams group's record; all of them have version 0."""
+    return message.decode(data, 0, _INT16.size)[0]
+
+
+def group_of(key: bytes) -> str:
+    """Return the group id of a record; every key begins with it."""
+    return decode(messages.StreamsGroupMetadataKey, key).group_id
+
+
+# -- the group
+
+
+def group_epoch_key(group_id: str) -> bytes:
+    """Return the key of the group's own record, without which the group does not exist."""
+    message = messages.StreamsGroupMetadataKey
+    return _key(GROUP_EPOCH, message, message(group_id=group_id))
+
+
+def group_epoch_value(
+    epoch: int, metadata_hash: int, validated_epoch: int, configs: Configs
+) -> bytes:
+    """Return the value with the group's epoch, and what it is based on."""
+    message = messages.StreamsGroupMetadataValue
+    value = message(
+        epoch=epoch,
+        metadata_hash=metadata_hash,
+        validated_topology_epoch=validated_epoch,
+        last_assignment_configs=[
+            message.LastAssignmentConfig(key=name, value=text) for name, text in configs
+        ],
+    )
+    return _value(message, value)
+
+
+def configs_of(value: messages.StreamsGroupMetadataValue) -> Configs:
+    """Return the settings in a group's record."""
+    return tuple(sorted((each.key, each.value) for each in value.last_assignment_configs or ()))
+
+
+def topology_key(group_id: str) -> bytes:
+    """Return the key of the topology."""
+    message = messages.StreamsGroupTopologyKey
+    return _key(TOPOLOGY, message, message(group_id=group_id))
+
+
+def topology_value(topology: Topology) -> bytes:
+    """Return the value with the topology, as the client told it."""
+    subtopologies = [_subtopology(each) for each in topology.subtopologies]
+    return _value(_TOPOLOGY, _TOPOLOGY(epoch=topology.epoch, subtopologies=subtopologies))
+
+
+def _subtopology(told: Subtopology) -> "messages.StreamsGroupTopologyValue.Subtopology":
+    return _TOPOLOGY.Subtopology(
+        subtopology_id=told.subtopology_id,
+        source_topics=list(told.source_topics),
+        source_topic_regex=list(told.source_topic_regex),
+        state_changelog_topics=[_topic(each) for each in told.changelogs],
+        repartition_sink_topics=list(told.repartition_sinks),
+        repartition_source_topics=[_topic(each) for each in told.repartition_sources],
+        copartition_groups=[
+            _TOPOLOGY.CopartitionGroup(
+                source_topics=list(each.source_topics),
+                source_topic_regex=list(each.source_topic_regex),
+                repartition_source_topics=list(each.repartition_source_topics),
+            )
+            for each in told.copartition_groups
+        ],
+    )
+
+
+def _topic(topic: TopicInfo) -> "messages.StreamsGroupTopologyValue.TopicInfo":
+    return _TOPOLOGY.TopicInfo(
+        name=topic.name,
+        partitions=topic.partition_count,
+        replication_factor=topic.replication_factor,
+        topic_configs=[_TOPOLOGY.TopicConfig(key=name, value=text) for name, text in topic.configs],
+    )
+
+
+# -- the target assignment
+
+
+def target_epoch_key(group_id: str) -> bytes:
+    """Return the key of the epoch of the target assignment."""
+    message = messages.StreamsGroupTargetAssignmentMetadataKey
+    return _key(TARGET_EPOCH, message, message(group_id=group_id))
+
+
+def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
+    """Return the value with the epoch of the target assignment, and when it was computed."""
+    message = messages.StreamsGroupTargetAssignmentMetadataValue
+    value = message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
+    return _value(message, value)
+
+
+def target_key(group_id: str, member_id: str) -> bytes:
+    """Return the key of a member's target."""
+    message = messages.StreamsGroupTargetAssignmentMemberKey
+    return _key(TARGET, message, message(group_id=group_id, member_id=member_id))
+
+
+def target_value(target: TaskSets) -> bytes:
+    """Return the value with a member's target."""
+    message = messages.StreamsGroupTargetAssignmentMemberValue
+    value = message(
+        active_tasks=entries_of(message.TaskIds, target.active),
+        standby_tasks=entries_of(message.TaskIds, target.standby),
+        warmup_tasks=entries_of(message.TaskIds, target.warmup),
+    )
+    return _value(message, value)
+
+
+def target_of(value: messages.StreamsGroupTargetAssignmentMemberValue) -> TaskSets:
+    """Return the target in a record."""
+    return TaskSets(
+        tasks_of(value.active_tasks), tasks_of(value.standby_tasks), tasks_of(value.warmup_tasks)
+    )
+
+
+# -- members
+
+
+def member_key(group_id: str, member_id: str) -> bytes:
+    """Return the key of a member's data."""
+    message = messages.StreamsGroupMemberMetadataKey
+    return _key(MEMBER, message, message(group_id=group_id, member_id=member_id))
+
+
+def member_value(member: StreamsMember) -> bytes:
+    """Return the value with a member's data."""
+    message, endpoint = messages.StreamsGroupMemberMetadataValue, member.user_endpoint
+    value = message(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=(
+            None if endpoint is None else message.Endpoint(host=endpoint.host, port=endpoint.port)
+        ),
+        client_tags=[message.KeyValue(key=key, value=text) for key, text in member.client_tags],
+    )
+    return _value(message, value)
+
+
+def member_of(member_id: str, value: messages.StreamsGroupMemberMetadataValue) -> StreamsMember:
+    """Return the member in a record, without any tasks."""
+    endpoint = value.user_endpoint
+    return StreamsMember(
+        member_id=member_id,
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        client_id=value.client_id,
+        client_host=value.client_host,
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        topology_epoch=value.topology_epoch,
+        process_id=value.process_id,
+        user_endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+        client_tags=tuple(sorted((each.key, each.value) for each in value.client_tags)),
+    )
+
+
+def current_key(group_id: str, member_id: str) -> bytes:
+    """Return the key of what a member has."""
+    message = messages.StreamsGroupCurrentMemberAssignmentKey
+    return _key(CURRENT, message, message(group_id=group_id, member_id=member_id))
+
+
+def current_value(member: StreamsMember) -> bytes:
+    """Return the value with the epochs and tasks of a member."""
+    assigned, pending = member.assigned, member.pending
+    value = _CURRENT(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=member.state.value,
+        active_tasks=_with_epochs(assigned.active),
+        standby_tasks=entries_of(_CURRENT.TaskIds, assigned.standby),
+        warmup_tasks=entries_of(_CURRENT.TaskIds, assigned.warmup),
+        active_tasks_pending_revocation=_with_epochs(pending.active),
+        standby_tasks_pending_revocation=entries_of(_CURRENT.TaskIds, pending.standby),
+        warmup_tasks_pending_revocation=entries_of(_CURRENT.TaskIds, pending.warmup),
+    )
+    return _value(_CURRENT, value)
+
+
+def _with_epochs(
+    tasks: Epochs,
+) -> "list[messages.StreamsGroupCurrentMemberAssignmentValue.TaskIds]":
+    entries = []
+    for key in sorted(tasks):
+        epochs = tasks[key]
+        partitions = sorted(epochs)
+        entries.append(
+            _CURRENT.TaskIds(
+                subtopology_id=key,
+                partitions=partitions,
+                assignment_epochs=[epochs[partition] for partition in partitions],
+            )
+        )
+    return entries
+
+
+def state_of(value: messages.StreamsGroupCurrentMemberAssignmentValue) -> StreamsMemberState:
+    """Return the state in a member's record; one of a later Kafka is unknown."""
+    try:
+        return StreamsMemberState(value.state)
+    except ValueError:
+        return StreamsMemberState.UNKNOWN
+
+
+def assigned_of(value: messages.StreamsGroupCurrentMemberAssignmentValue) -> AssignedTasks:
+    """Return the tasks that a member has."""
+    active = _epochs_of(value.active_tasks, value.member_epoch)
+    return AssignedTasks(active, tasks_of(value.standby_tasks), tasks_of(value.warmup_tasks))
+
+
+def pending_of(value: messages.StreamsGroupCurrentMemberAssignmentValue) -> AssignedTasks:
+    """Return the tasks that a member has to give back."""
+    standby: Tasks = tasks_of(value.standby_tasks_pending_revocation)
+    warmup: Tasks = tasks_of(value.warmup_tasks_pending_revocation)
+    active = _epochs_of(value.active_tasks_pending_revocation, value.member_epoch)
+    return AssignedTasks(active, standby, warmup)
+
+
+def _epochs_of(entries: Iterable[Any], member_epoch: int) -> Epochs:
+    """Return tasks with their epochs; without an epoch for each, they have that of the member."""
+    found = {}
+    for each in entries:
+        epochs = each.assignment_epochs or ()
+        if len(epochs) == len(each.partitions):
+            found[each.subtopology_id] = dict(zip(each.partitions, epochs, strict=True))
+        else:
+            found[each.subtopology_id] = dict.fromkeys(each.partitions, member_epoch)
+    return found
+
+
+def _key(record_type: int, message: type[M], key: M) -> bytes:
+    return _INT16.pack(record_type) + message.encode(key, 0)
+
+
+def _value(message: type[M], value: M) -> bytes:
+    return _VERSION_0 + message.encode(value, 0)

@@ -1,0 +1,1 @@
+"""Handlers of requests about streams groups (KIP-1071)."""

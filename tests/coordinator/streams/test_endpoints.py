@@ -1,0 +1,52 @@
+"""Which member can be asked for which partitions."""
+
+from typing import Any
+
+from tests.coordinator.streams.streams_driver import PLAIN, Driver, Request, subtopology, topology
+
+HERE = Request.Endpoint(host="here", port=1)
+
+
+def told(answer: Any) -> list[tuple[str, list[Any], list[Any]]] | None:
+    if answer.partitions_by_user_endpoint is None:
+        return None
+    return [
+        (
+            each.user_endpoint.host,
+            [(topic.topic, topic.partitions) for topic in each.active_partitions],
+            [(topic.topic, topic.partitions) for topic in each.standby_partitions],
+        )
+        for each in answer.partitions_by_user_endpoint
+    ]
+
+
+def test_members_with_an_endpoint_are_told_to_all() -> None:
+    """U-11: the first heartbeat of a group tells epoch 0, whatever it was."""
+    driver = Driver(t=2)
+    answer = driver.join("a", user_endpoint=HERE)
+    assert (answer.endpoint_information_epoch, told(answer)) == (
+        0,
+        [("here", [("t", [0, 1])], [])],
+    )
+    assert told(driver.follow("a")) is None
+    answer = driver.join("b")
+    assert (answer.endpoint_information_epoch, told(answer)) == (0, None)
+    answer = driver.follow("a")
+    assert (answer.endpoint_information_epoch, told(answer)) == (1, [("here", [("t", [0])], [])])
+    answer = driver.beat("b", 3, endpoint_information_epoch=1)
+    assert told(answer) is None
+
+
+def test_a_small_topic_has_the_first_tasks() -> None:
+    """U-11: as in Kafka, even if the member has other tasks."""
+    driver = Driver(t=3, u=1)
+    both = topology(subtopology("0", "t", "u"))
+    answer = driver.join("a", both, user_endpoint=HERE)
+    assert told(answer) == [("here", [("t", [0, 1, 2]), ("u", [0])], [])]
+
+
+def test_topics_that_are_missing() -> None:
+    """U-11: Kafka refuses such a heartbeat."""
+    driver = Driver()
+    answer = driver.join("a", PLAIN, user_endpoint=HERE)
+    assert (answer.error_code, told(answer)) == (0, [("here", [], [])])

@@ -1,0 +1,19 @@
+"""The same random steps of streams groups to broker-lite and to a real Kafka."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.differential.compare_streams import run
+from tests.support.toolchain import require
+
+SEEDS = range(20_261_128, 20_261_128 + 12)
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_tasks_are_assigned_as_by_kafka(tmp_path: Path) -> None:
+    """U-03 to U-23."""
+    require("java", "mvn")
+    different = run(SEEDS, tmp_path)
+    assert different == [], "\n".join(line for each in different for line in each)
