@@ -151,7 +151,7 @@ async def _fetch(
     ready = await _ready(context, session, answers, wants_any)
     enough = Enough(body.min_bytes, max_bytes)
     # Most requests need not wait, and what a wait costs was a sixth of their time.
-    if ready and body.max_wait_ms > 0 and not _is_enough(context, ready, enough):
+    if ready and body.max_wait_ms > 0 and not await _is_enough(context, ready, enough):
         await _wait(context, body.max_wait_ms, ready, enough)
         ready = await _ready(context, session, answers, wants_any)
     wish = Wish(
