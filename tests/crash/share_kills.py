@@ -40,6 +40,7 @@ from tests.support.reference_kafka import free_port
 RAW_MEMBERS: Final = 3
 LOAD_S: Final = (0.05, 1.5)
 DRAIN_S: Final = 90.0
+STOP_S_MAX: Final = 60.0
 RECORDS_A_SECOND: Final = 200
 SETTINGS: Final = (
     "group.share.min.record.lock.duration.ms=1000",
@@ -146,8 +147,11 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
         writer.join()
         _drain(port, users, found)
         _check(ledger, writer, users, found)
-        if broker.stop() != 0 or "Traceback" in broker.log:
-            found.faults.append(f"the broker does not end cleanly: {broker.log[-3000:]}")
+        code = broker.stop(STOP_S_MAX)
+        if code != 0:
+            found.faults.append(f"the broker ends with {code}: {broker.log[-2000:]}")
+        if "Traceback" in broker.log:
+            found.faults.append(broker.log[broker.log.index("Traceback") :][:3000])
     finally:
         if broker.running():
             broker.kill()

@@ -146,6 +146,47 @@ def test_k16_a_session_ends_with_its_epoch_or_its_connection(broker: HandlerBrok
     assert acquired(sharer.fetch()) == [(5, 9, 3)]
 
 
+def hang_up(broker: HandlerBroker) -> None:
+    for ended in broker.context.at_close.values():
+        ended()
+
+
+def test_k26_what_is_in_flight_is_forgotten_with_the_last_session(broker: HandlerBroker) -> None:
+    sharer = begun(broker, 5, 5)
+    assert acquired(sharer.fetch(batch_size=5)) == [(0, 4, 1), (5, 9, 1)]
+    hang_up(broker)
+    key = ShareKey("g", sharer.topic_id, 0)
+    assert broker.context.groups.shares.partition(key) is None
+    sharer.epoch = 0
+    assert acquired(sharer.fetch(batch_size=5)) == [(0, 9, 2)]  # as it is kept, in one piece
+
+
+def test_k26_a_session_elsewhere_keeps_the_group(broker: HandlerBroker) -> None:
+    sharer, other = begun(broker, 5), Sharer(broker, "n")
+    other.beat()
+    other.fetch(count=0)
+    broker.context.connection_id += 1
+    sharer.fetch()
+    hang_up(broker)
+    key = ShareKey("g", sharer.topic_id, 0)
+    assert broker.context.groups.shares.partition(key) is not None
+    broker.context.connection_id -= 1
+    hang_up(broker)
+    assert broker.context.groups.shares.partition(key) is None
+
+
+def test_k26_a_start_that_was_not_written_is_found_anew(broker: HandlerBroker) -> None:
+    sharer = Sharer(broker, earliest=False)
+    sharer.beat()
+    assert acquired(sharer.fetch()) == []
+    hang_up(broker)
+    sharer.append(5)
+    sharer.epoch = 0
+    assert acquired(sharer.fetch()) == []
+    sharer.append(1)
+    assert acquired(sharer.fetch()) == [(5, 5, 1)]
+
+
 def test_k32_errors_of_partitions(broker: HandlerBroker) -> None:
     sharer = begun(broker, 1)
     answer = sharer.fetch(partitions=[0, 7])
