@@ -1,6 +1,6 @@
 """A topology together with the topics that there are: what can run, and what is missing.
 
-A difference to Kafka: a topology with more than 20,000 tasks is refused (130), because assigning
+A difference to Kafka: a topology with more than 5,000 tasks is refused (130), because assigning
 them would hold up all other clients.
 
 Rule: U-12 (InternalTopicManager).
@@ -19,7 +19,7 @@ from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Top
 from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import StreamsInvalidTopology, UnknownServerError
 
-TASKS_MAX: Final = 20_000
+TASKS_MAX: Final = 5_000
 _SHOWN_MAX: Final = 3
 
 

@@ -56,7 +56,7 @@ def test_an_existing_topic_with_another_number() -> None:
 
 def test_too_many_tasks() -> None:
     """U-12: broker-lite's own bound."""
-    with pytest.raises(StreamsInvalidTopology, match="more than 20000 tasks"):
+    with pytest.raises(StreamsInvalidTopology, match="more than 5000 tasks"):
         configured(subtopology("0", "t"), t=TASKS_MAX + 1)
     assert configured(subtopology("0", "t"), t=TASKS_MAX).is_ready
 
