@@ -131,7 +131,7 @@ class Jobs:
             if killer.lost:
                 break
         else:
-            self.found.faults.append(f"{job}: in {RUNS_MAX} runs no kill met a task")
+            self._note(f"{job}: in {RUNS_MAX} runs no kill met a task")
             return
         self.found.lost += killer.lost
         took_s = time.monotonic() - began
@@ -144,10 +144,15 @@ class Jobs:
         for name, ours, theirs in zip(Result._fields, disturbed, peaceful, strict=True):
             if ours != theirs:
                 told = f"{str(ours)[:_SHOWN]}\nwithout kills {str(theirs)[:_SHOWN]}"
-                self.found.faults.append(f"{job}: {name}: {told}")
+                self._note(f"{job}: {name}: {told}")
         left, before = (staged(self._out(job, way)) for way in ("kills", "peace"))
         if left != before:
-            self.found.faults.append(f"{job}: left {left}\nwithout kills {before}")
+            self._note(f"{job}: left {left}\nwithout kills {before}")
+
+    def _note(self, fault: str) -> None:
+        """Keep a fault, and print it at once: the other jobs take minutes."""
+        self.found.faults.append(fault)
+        print(f"fault: {fault}", file=sys.stderr, flush=True)
 
     def _run(self, job: str, way: str) -> Result:
         """Run a job as from the command line, in the running session and an empty folder."""
@@ -185,12 +190,12 @@ def _main() -> int:
     if unknown := set(wanted) - JOBS.keys():
         parser.error(f"--jobs: no job {min(unknown)!r}; there are {', '.join(JOBS)}")
     spark = session("kills", MASTERS[options.victim], CONF, quick_start=True, is_quiet=True)
-    with tempfile.TemporaryDirectory(prefix="worker-kills-") as folder:
-        given = (options.victim, options.seed, options.kills, options.mib)
-        found = Jobs(spark, Path(folder), *given).run(wanted)
-    spark.stop()
-    for fault in found.faults:
-        print(fault)
+    try:
+        with tempfile.TemporaryDirectory(prefix="worker-kills-") as folder:
+            given = (options.victim, options.seed, options.kills, options.mib)
+            found = Jobs(spark, Path(folder), *given).run(wanted)
+    finally:
+        spark.stop()
     print(found.summary())
     return 1 if found.faults else 0
 
