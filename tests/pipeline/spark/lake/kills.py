@@ -5,7 +5,8 @@
 Before each export the log grows, may lose to retention what the table has, and may get a new topic.
 Each driver is killed at a moment that the seed chooses: while Spark writes, when all is written and
 nothing is committed, or after the commit. In the end a driver may finish, and the table has to have
-every record of the log once.
+every record of the log once: neither it nor a second log, which is written alike and loses nothing,
+has a row that the other one has not.
 """
 
 import argparse
@@ -16,13 +17,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from pyspark.sql import SparkSession
+
+from broker_lite.pipeline.spark.jobs.export import records_of
 from broker_lite.pipeline.spark.jobs.export_lake import export_lake
+from broker_lite.pipeline.spark.jobs.exported import read_export
 from broker_lite.pipeline.spark.lake.formats import open_or_create_table
+from broker_lite.pipeline.spark.running import running
 from tests.pipeline.stream_support import delete_segments_below
 from tests.pipeline.support import Partition, numbered
 
@@ -32,8 +37,6 @@ BATCHES: Final = 40
 BATCH_RECORDS: Final = 250
 SEGMENT_BYTES: Final = 100_000
 _COMMITS: Final = {"delta": "_delta_log/*.json", "iceberg": "metadata/snap-*.avro"}
-
-Place = tuple[str, int, int]
 
 
 class Kills:
@@ -50,9 +53,10 @@ class Kills:
 
     def __init__(self, folder: Path, table_format: str, seed: int) -> None:
         self.log, self.target = folder / "log", folder / "table"
+        self._whole = folder / "whole"
         self.moments: list[str] = []
         self._format, self._random = table_format, random.Random(seed)
-        self._written: set[Place] = set()
+        self._written = 0
         self._partitions = [("orders", 0), ("orders", 1)]
 
     def grow(self) -> None:
@@ -61,11 +65,12 @@ class Kills:
             self._partitions.append((f"topic.{len(self._partitions)}", 0))
         done = open_or_create_table(str(self.target), self._format).offsets(self._partitions)
         for topic, number in self._partitions:
-            with Partition(self.log, topic, number, segment_bytes=SEGMENT_BYTES) as partition:
-                for _ in range(BATCHES):
-                    first = partition.append(numbered(BATCH_RECORDS), codec=4)
-                    for offset in range(first, first + BATCH_RECORDS):
-                        self._written.add((topic, number, offset))
+            for root in (self.log, self._whole):
+                with Partition(root, topic, number, segment_bytes=SEGMENT_BYTES) as partition:
+                    for _ in range(BATCHES):
+                        first = partition.log.log_end_offset
+                        partition.append(numbered(BATCH_RECORDS, first=first), codec=4)
+            self._written += BATCHES * BATCH_RECORDS
             if self._random.random() < 0.5:
                 directory = self.log / f"{topic}-{number}"
                 delete_segments_below(directory, done.get((topic, number), 0))
@@ -98,17 +103,18 @@ class Kills:
             if driver.poll() is None:
                 os.killpg(driver.pid, signal.SIGKILL)
 
-    def check(self, places: list[Place]) -> None:
-        """Compare the records of the table with all that the log ever had.
+    def check(self, spark: SparkSession) -> int:
+        """Compare the records of the table with all that the log ever had; return how many.
 
         Raises:
-            AssertionError: a record is missing, or is there twice.
+            AssertionError: a record is missing, is there twice, or is another one.
         """
-        doubled = [place for place, count in Counter(places).items() if count > 1]
-        assert not doubled, f"{len(doubled)} doubled, as {doubled[0]}"
-        missing = self._written - set(places)
-        assert not missing, f"{len(missing)} missing, as {min(missing)}"
-        assert len(places) == len(self._written)
+        table = read_export(spark, str(self.target), self._format)
+        whole = records_of(spark, str(self._whole))
+        assert (missing := whole.exceptAll(table).count()) == 0, f"{missing} missing"
+        assert (strange := table.exceptAll(whole).count()) == 0, f"{strange} doubled or others"
+        assert table.count() == self._written
+        return self._written
 
     def _start(self) -> subprocess.Popen[bytes]:
         module = ["-m", "tests.pipeline.spark.lake.kills", "--export", str(self.log)]
@@ -135,9 +141,6 @@ def run(folder: Path, table_format: str, seed: int, kills: int) -> Kills:
 
 
 def _main() -> None:
-    from broker_lite.pipeline.spark.jobs.exported import read_export
-    from broker_lite.pipeline.spark.running import running
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--format", choices=sorted(_COMMITS), required=True)
     parser.add_argument("--seed", type=int, default=1)
@@ -153,10 +156,8 @@ def _main() -> None:
         lake = run(Path(folder), options.format, options.seed, options.kills)
         conf = {"spark.ui.showConsoleProgress": "false"}
         with running(master="local[2]", conf=conf, quick_start=True, is_quiet=True) as spark:
-            table = read_export(spark, str(lake.target), options.format)
-            places = list(map(tuple, table.select("topic", "partition", "offset").collect()))
-        lake.check(places)
-        print(f"{options.format}, seed {options.seed}: {len(places)} records, each once")
+            records = lake.check(spark)
+        print(f"{options.format}, seed {options.seed}: {records} records, each once")
         for moment in lake.moments:
             print(f"  killed {moment}")
 
