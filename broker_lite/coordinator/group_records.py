@@ -46,14 +46,19 @@ def group_of(key: bytes) -> str:
     return decode(messages.ConsumerGroupMetadataKey, key).group_id
 
 
-class _Group(Protocol):
-    """A group with epochs and a target assignment."""
+class _WithEpochs(Protocol):
+    """A group with epochs of itself and of its target assignment."""
 
     group_epoch: int
     metadata_hash: int
     target_epoch: int
     target_timestamp_ms: int
     is_deleted: bool
+
+
+class _WithPartitions(Protocol):
+    """A group whose targets are partitions."""
+
     targets: dict[str, Target]
 
 
@@ -83,7 +88,7 @@ def partitions_of(entries: Iterable[_Partitions]) -> Target:
     return {entry.topic_id: frozenset(entry.partitions) for entry in entries}
 
 
-def apply_group_epoch(group: _Group, value: _GroupValue | None) -> None:
+def apply_group_epoch(group: _WithEpochs, value: _GroupValue | None) -> None:
     """Apply a group's own record; its tombstone (None) deletes the group."""
     group.is_deleted = value is None
     if value is not None:
@@ -91,14 +96,16 @@ def apply_group_epoch(group: _Group, value: _GroupValue | None) -> None:
         group.metadata_hash = value.metadata_hash
 
 
-def apply_target_epoch(group: _Group, value: _TargetEpochValue | None) -> None:
+def apply_target_epoch(group: _WithEpochs, value: _TargetEpochValue | None) -> None:
     """Apply the record with the epoch of the target assignment; a tombstone changes nothing."""
     if value is not None:
         group.target_epoch = value.assignment_epoch
         group.target_timestamp_ms = value.assignment_timestamp
 
 
-def apply_target(group: _Group, member_id: str, entries: Iterable[_Partitions] | None) -> None:
+def apply_target(
+    group: _WithPartitions, member_id: str, entries: Iterable[_Partitions] | None
+) -> None:
     """Apply the record with a member's target; a tombstone (None) removes it."""
     if entries is None:
         group.targets.pop(member_id, None)

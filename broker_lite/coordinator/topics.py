@@ -1,6 +1,7 @@
 """The cluster's topics as a group coordinator sees them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -49,3 +50,30 @@ class Topics(Protocol):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of all topics."""
+
+
+def hash_of_topics(
+    topics: Topics, names: Iterable[str], more: Callable[[str], Iterable[bytes]] | None = None
+) -> int:
+    """Return a hash of those of some topics that exist: ids and partition counts; 0 without any.
+
+    Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
+    causes one new assignment.
+
+    Args:
+        topics: all topics.
+        names: of the topics, in any order.
+        more: returns what else of a topic counts.
+
+    See: G-84 (ModernGroup.computeMetadataHash).
+    """
+    digest = blake2b(digest_size=8)
+    is_empty = True
+    for name in sorted(names):
+        topic = topics.get(name)
+        if topic is not None:
+            is_empty = False
+            digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
+            for part in more(name) if more is not None else ():
+                digest.update(part)
+    return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)

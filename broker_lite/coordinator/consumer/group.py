@@ -5,9 +5,8 @@ that is loaded from its records equals the group that wrote them.
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
-from hashlib import blake2b
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -25,7 +24,7 @@ from broker_lite.coordinator.timers import (
     TimerKey,
     Timers,
 )
-from broker_lite.coordinator.topics import Topics, TopicView
+from broker_lite.coordinator.topics import Topics, TopicView, hash_of_topics
 from broker_lite.errors import ErrorCode
 
 # a new group has an empty assignment of this epoch, so its first member sees epoch 2 (G-88)
@@ -181,21 +180,13 @@ class ConsumerGroup:
     def topics_hash(self) -> int:
         """Return a hash of the subscribed topics that exist: ids, partition counts and racks.
 
-        Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
-        causes one rebalance.
-
         See: G-84 (ModernGroup.computeMetadataHash).
         """
-        digest = blake2b(digest_size=8)
-        is_empty = True
-        for name in sorted(self.subscribed_topics()):
-            topic = self.topics.get(name)
-            if topic is not None:
-                is_empty = False
-                digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
-                for racks in self.topics.racks(name):
-                    digest.update(racks.encode() + b"\0")
-        return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
+        return hash_of_topics(self.topics, self.subscribed_topics(), self._racks)
+
+    def _racks(self, name: str) -> Iterator[bytes]:
+        for racks in self.topics.racks(name):
+            yield racks.encode() + b"\0"
 
     def topics_changed(self, names: Collection[str]) -> None:
         """Let the next heartbeat look at topics again that were created, deleted or grew.

@@ -6,7 +6,6 @@ that is loaded from its records equals the group that wrote them.
 
 from collections.abc import Collection
 from enum import Enum
-from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.assignors.assignor import Target
@@ -14,7 +13,7 @@ from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.share.member import NO_TARGET, ShareMember
 from broker_lite.coordinator.share.roster import ShareRoster
 from broker_lite.coordinator.timers import SESSION, GroupTimers, TimerKey, Timers
-from broker_lite.coordinator.topics import Topics
+from broker_lite.coordinator.topics import Topics, hash_of_topics
 
 # a new group has an empty assignment of this epoch, so its first member sees epoch 2, as in Kafka
 _FIRST_EPOCH: Final = 1
@@ -125,19 +124,8 @@ class ShareGroup:
         return self.targets.get(member_id, NO_TARGET)
 
     def topics_hash(self) -> int:
-        """Return a hash of the subscribed topics that exist: ids and partition counts.
-
-        Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
-        causes one new assignment.
-        """
-        digest = blake2b(digest_size=8)
-        is_empty = True
-        for name in sorted(self.roster.topic_names):
-            topic = self.topics.get(name)
-            if topic is not None:
-                is_empty = False
-                digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
-        return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
+        """Return a hash of the subscribed topics that exist: ids and partition counts."""
+        return hash_of_topics(self.topics, self.roster.topic_names)
 
     def topics_changed(self, names: Collection[str]) -> None:
         """Let the next heartbeat look at topics again that were created, deleted or grew."""

@@ -6,7 +6,6 @@ that is loaded from its records equals the group that wrote them.
 
 from collections.abc import Collection, Mapping
 from enum import Enum
-from hashlib import blake2b
 from typing import Final
 
 from broker_lite.coordinator.group_settings import GroupSettings
@@ -23,7 +22,7 @@ from broker_lite.coordinator.timers import (
     TimerKey,
     Timers,
 )
-from broker_lite.coordinator.topics import Topics, TopicView
+from broker_lite.coordinator.topics import Topics, TopicView, hash_of_topics
 from broker_lite.errors import ErrorCode
 
 # a new group has an empty assignment of this epoch, so its first member sees epoch 2, as in Kafka
@@ -171,19 +170,8 @@ class StreamsGroup:
         return self.targets.get(member_id, NO_TASKS)
 
     def hash_of(self, topology: Topology) -> int:
-        """Return a hash of the topics of a topology that exist: ids and partition counts.
-
-        Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
-        causes one new assignment.
-        """
-        digest = blake2b(digest_size=8)
-        is_empty = True
-        for name in sorted(topology.required_topics()):
-            topic = self.topics.get(name)
-            if topic is not None:
-                is_empty = False
-                digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
-        return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
+        """Return a hash of the topics of a topology that exist: ids and partition counts."""
+        return hash_of_topics(self.topics, topology.required_topics())
 
     def topics_changed(self, names: Collection[str]) -> None:
         """Let the next heartbeat look at topics again that were created, deleted or grew."""

@@ -1,13 +1,12 @@
 """The records of streams groups, as Kafka 4.3 writes them to `__consumer_offsets`.
 
-A key consists of the record type as int16 and the key's fields, a value of its version as int16 and
-its fields. Ids and partitions are sorted, so the same state always gives the same bytes.
+Ids and partitions are sorted, so the same state always gives the same bytes.
 """
 
 from collections.abc import Iterable
-from struct import Struct
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from broker_lite.coordinator.group_records import encode_key, encode_value
 from broker_lite.coordinator.streams.group import Configs
 from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, StreamsMemberState
 from broker_lite.coordinator.streams.tasks import (
@@ -20,9 +19,6 @@ from broker_lite.coordinator.streams.tasks import (
 )
 from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Topology
 from broker_lite.wire import messages
-
-_INT16: Final = Struct(">h")
-_VERSION_0: Final = b"\x00\x00"
 
 GROUP_EPOCH: Final = 17
 MEMBER: Final = 19
@@ -38,26 +34,13 @@ STREAMS_RECORD_TYPES: Final = frozenset(
 _CURRENT: Final = messages.StreamsGroupCurrentMemberAssignmentValue
 _TOPOLOGY: Final = messages.StreamsGroupTopologyValue
 
-M = TypeVar("M", bound="messages.Message")
-
-
-def decode(message: type[M], data: bytes) -> M:
-    """Return the key or value of a streams group's record; all of them have version 0."""
-    return message.decode(data, 0, _INT16.size)[0]
-
-
-def group_of(key: bytes) -> str:
-    """Return the group id of a record; every key begins with it."""
-    return decode(messages.StreamsGroupMetadataKey, key).group_id
-
-
 # -- the group
 
 
 def group_epoch_key(group_id: str) -> bytes:
     """Return the key of the group's own record, without which the group does not exist."""
     message = messages.StreamsGroupMetadataKey
-    return _key(GROUP_EPOCH, message, message(group_id=group_id))
+    return encode_key(GROUP_EPOCH, message, message(group_id=group_id))
 
 
 def group_epoch_value(
@@ -73,7 +56,7 @@ def group_epoch_value(
             message.LastAssignmentConfig(key=name, value=text) for name, text in configs
         ],
     )
-    return _value(message, value)
+    return encode_value(message, value)
 
 
 def configs_of(value: messages.StreamsGroupMetadataValue) -> Configs:
@@ -84,13 +67,13 @@ def configs_of(value: messages.StreamsGroupMetadataValue) -> Configs:
 def topology_key(group_id: str) -> bytes:
     """Return the key of the topology."""
     message = messages.StreamsGroupTopologyKey
-    return _key(TOPOLOGY, message, message(group_id=group_id))
+    return encode_key(TOPOLOGY, message, message(group_id=group_id))
 
 
 def topology_value(topology: Topology) -> bytes:
     """Return the value with the topology, as the client told it."""
     subtopologies = [_subtopology(each) for each in topology.subtopologies]
-    return _value(_TOPOLOGY, _TOPOLOGY(epoch=topology.epoch, subtopologies=subtopologies))
+    return encode_value(_TOPOLOGY, _TOPOLOGY(epoch=topology.epoch, subtopologies=subtopologies))
 
 
 def _subtopology(told: Subtopology) -> "messages.StreamsGroupTopologyValue.Subtopology":
@@ -127,20 +110,20 @@ def _topic(topic: TopicInfo) -> "messages.StreamsGroupTopologyValue.TopicInfo":
 def target_epoch_key(group_id: str) -> bytes:
     """Return the key of the epoch of the target assignment."""
     message = messages.StreamsGroupTargetAssignmentMetadataKey
-    return _key(TARGET_EPOCH, message, message(group_id=group_id))
+    return encode_key(TARGET_EPOCH, message, message(group_id=group_id))
 
 
 def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
     """Return the value with the epoch of the target assignment, and when it was computed."""
     message = messages.StreamsGroupTargetAssignmentMetadataValue
     value = message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
-    return _value(message, value)
+    return encode_value(message, value)
 
 
 def target_key(group_id: str, member_id: str) -> bytes:
     """Return the key of a member's target."""
     message = messages.StreamsGroupTargetAssignmentMemberKey
-    return _key(TARGET, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(TARGET, message, message(group_id=group_id, member_id=member_id))
 
 
 def target_value(target: TaskSets) -> bytes:
@@ -151,7 +134,7 @@ def target_value(target: TaskSets) -> bytes:
         standby_tasks=entries_of(message.TaskIds, target.standby),
         warmup_tasks=entries_of(message.TaskIds, target.warmup),
     )
-    return _value(message, value)
+    return encode_value(message, value)
 
 
 def target_of(value: messages.StreamsGroupTargetAssignmentMemberValue) -> TaskSets:
@@ -167,7 +150,7 @@ def target_of(value: messages.StreamsGroupTargetAssignmentMemberValue) -> TaskSe
 def member_key(group_id: str, member_id: str) -> bytes:
     """Return the key of a member's data."""
     message = messages.StreamsGroupMemberMetadataKey
-    return _key(MEMBER, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: StreamsMember) -> bytes:
@@ -186,7 +169,7 @@ def member_value(member: StreamsMember) -> bytes:
         ),
         client_tags=[message.KeyValue(key=key, value=text) for key, text in member.client_tags],
     )
-    return _value(message, value)
+    return encode_value(message, value)
 
 
 def member_of(member_id: str, value: messages.StreamsGroupMemberMetadataValue) -> StreamsMember:
@@ -209,7 +192,7 @@ def member_of(member_id: str, value: messages.StreamsGroupMemberMetadataValue) -
 def current_key(group_id: str, member_id: str) -> bytes:
     """Return the key of what a member has."""
     message = messages.StreamsGroupCurrentMemberAssignmentKey
-    return _key(CURRENT, message, message(group_id=group_id, member_id=member_id))
+    return encode_key(CURRENT, message, message(group_id=group_id, member_id=member_id))
 
 
 def current_value(member: StreamsMember) -> bytes:
@@ -226,7 +209,7 @@ def current_value(member: StreamsMember) -> bytes:
         standby_tasks_pending_revocation=entries_of(_CURRENT.TaskIds, pending.standby),
         warmup_tasks_pending_revocation=entries_of(_CURRENT.TaskIds, pending.warmup),
     )
-    return _value(_CURRENT, value)
+    return encode_value(_CURRENT, value)
 
 
 def _with_epochs(
@@ -278,11 +261,3 @@ def _epochs_of(entries: Iterable[Any], member_epoch: int) -> Epochs:
         else:
             found[each.subtopology_id] = dict.fromkeys(each.partitions, member_epoch)
     return found
-
-
-def _key(record_type: int, message: type[M], key: M) -> bytes:
-    return _INT16.pack(record_type) + message.encode(key, 0)
-
-
-def _value(message: type[M], value: M) -> bytes:
-    return _VERSION_0 + message.encode(value, 0)

@@ -6,6 +6,7 @@ there is no other record. Such a record is applied as far as possible, and is no
 
 from dataclasses import replace
 
+from broker_lite.coordinator.group_records import apply_group_epoch, apply_target_epoch, decode
 from broker_lite.coordinator.streams import records
 from broker_lite.coordinator.streams.changes import hold_topology
 from broker_lite.coordinator.streams.group import StreamsGroup
@@ -29,22 +30,18 @@ def apply_record(group: StreamsGroup, record_type: int, key: bytes, value: bytes
     """
     match record_type:
         case records.GROUP_EPOCH:
-            group.is_deleted = value is None
-            if value is not None:
-                said = records.decode(messages.StreamsGroupMetadataValue, value)
-                group.group_epoch = said.epoch
-                group.metadata_hash = said.metadata_hash
+            said = None if value is None else decode(messages.StreamsGroupMetadataValue, value)
+            apply_group_epoch(group, said)
+            if said is not None:
                 group.validated_epoch = said.validated_topology_epoch
                 group.last_configs = records.configs_of(said)
         case records.TARGET_EPOCH:
-            if value is not None:
-                target = records.decode(messages.StreamsGroupTargetAssignmentMetadataValue, value)
-                group.target_epoch = target.assignment_epoch
-                group.target_timestamp_ms = target.assignment_timestamp
+            target = messages.StreamsGroupTargetAssignmentMetadataValue
+            apply_target_epoch(group, None if value is None else decode(target, value))
         case records.TOPOLOGY:
             told = None
             if value is not None:
-                told = topology_of(records.decode(messages.StreamsGroupTopologyValue, value))
+                told = topology_of(decode(messages.StreamsGroupTopologyValue, value))
             hold_topology(group, told)
         case records.MEMBER:
             _replay_member(group, key, value)
@@ -55,11 +52,11 @@ def apply_record(group: StreamsGroup, record_type: int, key: bytes, value: bytes
 
 
 def _replay_member(group: StreamsGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.StreamsGroupMemberMetadataKey, key).member_id
+    member_id = decode(messages.StreamsGroupMemberMetadataKey, key).member_id
     if value is None:
         group.roster.remove(member_id)
         return
-    said = records.decode(messages.StreamsGroupMemberMetadataValue, value)
+    said = decode(messages.StreamsGroupMemberMetadataValue, value)
     member = records.member_of(member_id, said)
     known = group.roster.members.get(member_id)
     if known is not None:
@@ -75,19 +72,19 @@ def _replay_member(group: StreamsGroup, key: bytes, value: bytes | None) -> None
 
 
 def _replay_target(group: StreamsGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.StreamsGroupTargetAssignmentMemberKey, key).member_id
+    member_id = decode(messages.StreamsGroupTargetAssignmentMemberKey, key).member_id
     if value is None:
         group.targets.pop(member_id, None)
     else:
-        said = records.decode(messages.StreamsGroupTargetAssignmentMemberValue, value)
+        said = decode(messages.StreamsGroupTargetAssignmentMemberValue, value)
         group.targets[member_id] = records.target_of(said)
 
 
 def _replay_current(group: StreamsGroup, key: bytes, value: bytes | None) -> None:
-    member_id = records.decode(messages.StreamsGroupCurrentMemberAssignmentKey, key).member_id
+    member_id = decode(messages.StreamsGroupCurrentMemberAssignmentKey, key).member_id
     member = group.roster.members.get(member_id)
     if value is not None:
-        said = records.decode(messages.StreamsGroupCurrentMemberAssignmentValue, value)
+        said = decode(messages.StreamsGroupCurrentMemberAssignmentValue, value)
         group.roster.put(
             replace(
                 member if member is not None else StreamsMember(member_id=member_id),

@@ -5,6 +5,7 @@ Also tests: broker_lite.coordinator.streams.changes, broker_lite.coordinator.str
 
 from typing import Any
 
+from broker_lite.coordinator.group_records import group_of
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.streams import changes, records
 from broker_lite.coordinator.streams.group import StreamsGroup, StreamsGroupState
@@ -93,5 +94,5 @@ def test_tasks_without_epochs_have_that_of_the_member() -> None:
 
 
 def test_records_name_their_group() -> None:
-    assert records.group_of(records.member_key("g", "m")) == "g"
+    assert group_of(records.member_key("g", "m")) == "g"
     assert PLAIN.epoch == 0
