@@ -60,13 +60,13 @@ class Case:
 
 
 CASES = (
-    Case(name="produce 100 B", batch=SMALL, requests=60_000, in_flight=5, bound=0.60),
+    Case(name="produce 100 B", batch=SMALL, requests=60_000, in_flight=5, bound=0.25),
     # How this one ends, the machine decides: one wake-up from idle on each side is most of it.
     Case(name="the same, 1 by 1", batch=SMALL, requests=25_000, in_flight=1, bound=0.60),
-    Case(name="produce 16 KB", batch=MIDDLE, requests=40_000, in_flight=5, bound=0.35),
-    Case(name="produce 1 MB", batch=LARGE, requests=600, in_flight=3, bound=0.45),
+    Case(name="produce 16 KB", batch=MIDDLE, requests=40_000, in_flight=5, bound=0.30),
+    Case(name="produce 1 MB", batch=LARGE, requests=600, in_flight=3, bound=0.40),
     Case(
-        name="fetch 16 KB", batch=MIDDLE, requests=25_000, in_flight=5, bound=0.70, max_bytes=17_000
+        name="fetch 16 KB", batch=MIDDLE, requests=25_000, in_flight=5, bound=0.45, max_bytes=17_000
     ),
     Case(
         name="fetch 1 MB",

@@ -27,6 +27,8 @@ from broker_lite.settings import TopicConfig
 _LATE_S_MAX: Final = 0.01
 # Bytes that take less time share a timer.
 _TIMER_S_MIN: Final = 0.001
+WAYS_MAX: Final = 100
+"""A request waits for so many ways at the same time, those on which its bytes take longest."""
 
 
 class Way:
@@ -86,6 +88,10 @@ class Way:
                 left_bytes -= max(now_s - begin_s, 0.0) * rate
                 begin_s = max(now_s, begin_s)
 
+    def seconds(self, size_bytes: int) -> float:
+        """Return how long some bytes take without those that come before them."""
+        return size_bytes / self.bytes_per_s if self.bytes_per_s else 0.0
+
     def take(self, size_bytes: int) -> None:
         """Let the next ones wait for some more bytes, which nobody has waited for."""
         if self.bytes_per_s:
@@ -105,14 +111,22 @@ class Passage(NamedTuple):
     rtt_s: float
 
     async def carry(self) -> None:
-        """Wait until all ways have carried their bytes."""
-        if len(self.loads) == 1:
-            ((way, size_bytes),) = self.loads
+        """Wait until the ways have carried their bytes, of very many those that take longest.
+
+        So a request of thousands of slow topics does not start, and end, a task for each at once.
+        """
+        loads = self.loads
+        if len(loads) == 1:
+            ((way, size_bytes),) = loads
             await way.carry(size_bytes)
             return
+        if len(loads) > WAYS_MAX:
+            loads = sorted(loads, key=lambda load: load[0].seconds(load[1]), reverse=True)
         async with anyio.create_task_group() as group:
-            for way, size_bytes in self.loads:
+            for way, size_bytes in loads[:WAYS_MAX]:
                 group.start_soon(way.carry, size_bytes)
+            for way, size_bytes in loads[WAYS_MAX:]:
+                way.take(size_bytes)
 
 
 class SlowTopic:

@@ -5,7 +5,13 @@ import time
 import anyio
 import pytest
 
-from broker_lite.control.topics.slow_topics import SlowTopic, SlowTopics, Way
+from broker_lite.control.topics.slow_topics import (
+    WAYS_MAX,
+    Passage,
+    SlowTopic,
+    SlowTopics,
+    Way,
+)
 from broker_lite.settings import Settings, TopicConfig, topic_config
 
 pytestmark = pytest.mark.anyio
@@ -175,3 +181,21 @@ async def test_several_ways_carry_at_the_same_time() -> None:
     assert time.monotonic() - begin >= 0.05 - 0.015
     assert topics.passage_in({"x": 1}) is None
     assert topics.passage_out({}) is None
+
+
+async def test_p_18_of_very_many_ways_those_count_that_take_longest() -> None:
+    ways = [way(1000) for _ in range(3 * WAYS_MAX)]
+    sizes = [1] * WAYS_MAX + [100] * WAYS_MAX + [2] * WAYS_MAX
+    begin = time.monotonic()
+    async with anyio.create_task_group() as group:
+        group.start_soon(Passage(list(zip(ways, sizes, strict=True)), 0.0).carry)
+        await settle()
+        waited = [each for each, size in zip(ways, sizes, strict=True) if size == 100]
+        assert [each.waiting for each in ways] == [int(each in waited) for each in ways]
+    assert time.monotonic() - begin >= 0.1 - 0.015
+    # the others are busy all the same
+    short = way(1000)
+    begin = time.monotonic()
+    await Passage([(short, 100), *((way(1000), 200) for _ in range(WAYS_MAX))], 0.0).carry()
+    await short.carry(1)
+    assert time.monotonic() - begin >= 0.1 - 0.015
