@@ -11,7 +11,7 @@ Rule: U-16 (StickyTaskAssignor).
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from broker_lite.coordinator.streams.java_order import JavaHeap, hash_order
+from broker_lite.coordinator.streams.java_order import JavaHeap, MemberHashes, hash_order
 from broker_lite.coordinator.streams.process import Process
 from broker_lite.coordinator.streams.tasks import TaskId, Tasks, TaskSets
 
@@ -22,10 +22,12 @@ class MemberBefore(NamedTuple):
     Attributes:
         process_id: of its process.
         target: what the last assignment gave it.
+        hashes: of its id and its process id.
     """
 
     process_id: str
     target: TaskSets
+    hashes: MemberHashes
 
 
 class Wanted(NamedTuple):
@@ -84,8 +86,7 @@ class _Assignment:
         self.processes = _processes(members)
         self.active_before: dict[TaskId, _Holder] = {}
         self.standby_before: dict[TaskId, list[_Holder]] = {}
-        for member_id in hash_order(sorted(members)):
-            process_id, target = members[member_id]
+        for member_id, (process_id, target, _) in members.items():
             holder = _Holder(member_id, self.processes[process_id])
             for task in _each(target.active):
                 self.active_before[task] = holder
@@ -185,10 +186,11 @@ class _Assignment:
 
 
 def assign_sticky(members: Mapping[str, MemberBefore], wanted: Wanted) -> dict[str, TaskSets]:
-    """Return the target of every member.
+    """Return the target of every member, in the order of the members.
 
     Args:
-        members: by id, with what they had; at least one.
+        members: by id, with what they had; at least one. Their order is that of the HashMap from
+            which Kafka takes them.
         wanted: the tasks.
     """
     assignment = _Assignment(members, wanted)
@@ -196,7 +198,7 @@ def assign_sticky(members: Mapping[str, MemberBefore], wanted: Wanted) -> dict[s
     if wanted.standby_count:
         assignment.assign_standby()
     targets = {}
-    for member_id, (process_id, _) in members.items():
+    for member_id, (process_id, _, _) in members.items():
         process = assignment.processes[process_id]
         active, standby = process.active[member_id], process.standby[member_id]
         targets[member_id] = TaskSets(_grouped(active), _grouped(standby))
@@ -205,11 +207,13 @@ def assign_sticky(members: Mapping[str, MemberBefore], wanted: Wanted) -> dict[s
 
 def _processes(members: Mapping[str, MemberBefore]) -> dict[str, Process]:
     """Return the processes by id, in the order in which Kafka looks at them."""
-    member_ids: dict[str, list[str]] = {}
-    for member_id in hash_order(sorted(members)):
-        member_ids.setdefault(members[member_id].process_id, []).append(member_id)
-    order = hash_order(member_ids, capacity=len(members))
-    return {process_id: Process(member_ids[process_id]) for process_id in order}
+    member_hashes: dict[str, dict[str, int]] = {}
+    hashes: dict[str, int] = {}
+    for member_id, (process_id, _, known) in members.items():
+        member_hashes.setdefault(process_id, {})[member_id] = known.member_id
+        hashes[process_id] = known.process_id
+    order = hash_order(member_hashes, len(members), hashes.__getitem__)
+    return {process_id: Process(member_hashes[process_id]) for process_id in order}
 
 
 def _least_loaded(holders: list[_Holder], task: TaskId | None) -> _Holder | None:

@@ -6,6 +6,7 @@ throwIfStreamsGroupHeartbeatRequestIsInvalid).
 
 from typing import Final
 
+from broker_lite.coordinator.streams.bounds import check_id_sizes, check_topology_size
 from broker_lite.coordinator.streams.member import STATIC_LEAVE_EPOCH
 from broker_lite.coordinator.streams.topology import texts_of, topology_of
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_blank, is_too_long
@@ -27,7 +28,8 @@ def check_heartbeat(request: Heartbeat, client_id: str, version: int = 0) -> Non
 
     Raises:
         InvalidRequest: a field is missing, not supported, or too long for a record.
-        StreamsInvalidTopology: the topology says how many partitions a changelog has.
+        StreamsInvalidTopology: the topology is too large, or says how many partitions a changelog
+            has.
     """
     _check_supported(request, version)
     _check_ids(request)
@@ -46,6 +48,7 @@ def check_heartbeat(request: Heartbeat, client_id: str, version: int = 0) -> Non
     if request.member_epoch != 0:
         _demand(request.topology is None, "Topology can only be provided when (re-)joining.")
     _check_texts(request, client_id)
+    check_id_sizes(request)
 
 
 def _demand(holds: bool, text: str) -> None:
@@ -54,6 +57,8 @@ def _demand(holds: bool, text: str) -> None:
 
 
 def _check_supported(request: Heartbeat, version: int) -> None:
+    if request.topology is not None:
+        check_topology_size(request.topology)
     _demand(request.instance_id is None, "Static membership is not yet supported.")
     if version < _TASK_OFFSETS:
         _demand(request.task_offsets is None, "TaskOffsets are not supported yet.")

@@ -6,7 +6,7 @@ Kafka.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from broker_lite.coordinator.placement import java_string_hash
 
@@ -16,12 +16,38 @@ _DEFAULT_CAPACITY: Final = 16
 _UINT32_MASK: Final = 0xFFFF_FFFF
 
 
-def hash_order(keys: Iterable[str], capacity: int = _DEFAULT_CAPACITY) -> list[str]:
+def spread_hash(key: str) -> int:
+    """Return the hash of a key as java.util.HashMap uses it: with its high bits mixed in.
+
+    It takes a few microseconds for each ten characters.
+    """
+    value = java_string_hash(key) & _UINT32_MASK
+    return value ^ (value >> 16)
+
+
+class MemberHashes(NamedTuple):
+    """The hashes of a member's ids, as java.util.HashMap uses them."""
+
+    member_id: int
+    process_id: int
+
+
+def hashes_of(member_id: str, process_id: str) -> MemberHashes:
+    """Return the hashes of a member's ids."""
+    return MemberHashes(spread_hash(member_id), spread_hash(process_id))
+
+
+def hash_order(
+    keys: Iterable[str],
+    capacity: int = _DEFAULT_CAPACITY,
+    hash_of: Callable[[str], int] = spread_hash,
+) -> list[str]:
     """Return keys in the order of a java.util.HashMap that they were put into.
 
     Args:
         keys: each once, in the order in which they come into the map.
         capacity: that the map was made with.
+        hash_of: returns the spread hash of a key, where it is already known.
     """
     found = list(keys)
     size = 1
@@ -29,12 +55,7 @@ def hash_order(keys: Iterable[str], capacity: int = _DEFAULT_CAPACITY) -> list[s
         size *= 2
     while len(found) > size * 3 // 4:
         size *= 2
-    return sorted(found, key=lambda key: _spread(key) & (size - 1))
-
-
-def _spread(key: str) -> int:
-    value = java_string_hash(key) & _UINT32_MASK
-    return value ^ (value >> 16)
+    return sorted(found, key=lambda key: hash_of(key) & (size - 1))
 
 
 class JavaHeap(Generic[T]):

@@ -7,7 +7,8 @@ each task of its subtopology.
 Rule: U-13 (RepartitionTopics, CopartitionedTopicsEnforcer, ChangelogTopics).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from heapq import heappop, heappush
 
 from broker_lite.coordinator.streams.java_order import hash_order
 from broker_lite.coordinator.streams.topology import Subtopology, Topology
@@ -57,9 +58,10 @@ def partition_counts(topology: Topology, existing: ExistingCount) -> dict[str, i
         for topic in each.repartition_sources
         if not topic.partition_count
     }
+    fixed_counts = set(map(count_of, fixed))
     for group in _copartition_groups(subtopologies):
         if group:
-            counts.update(_copartitioned(group, fixed, flexible, count_of))
+            counts.update(_copartitioned(group, fixed, fixed_counts, flexible, count_of))
     for each in subtopologies:
         inputs = [count_of(name) for name in each.inputs()]
         if not inputs:
@@ -80,24 +82,12 @@ def _repartition_counts(
         for topic in each.repartition_sources
         if topic.partition_count
     }
-    is_missing = True
-    while is_missing:
-        is_missing = has_progress = False
-        for each in subtopologies:
-            for sink in each.repartition_sinks:
-                if sink in counts:
-                    continue
-                count = _largest_input(each, counts, existing)
-                if count is None:
-                    is_missing = True
-                else:
-                    counts[sink] = count
-                    has_progress = True
-        if is_missing and not has_progress:
-            raise StreamsInvalidTopology(
-                "Failed to compute number of partitions for all repartition topics. There may be "
-                "loops in the topology that cannot be resolved."
-            )
+    _follow_sinks(subtopologies, counts, existing)
+    if any(name not in counts for each in subtopologies for name in each.repartition_sinks):
+        raise StreamsInvalidTopology(
+            "Failed to compute number of partitions for all repartition topics. There may be "
+            "loops in the topology that cannot be resolved."
+        )
     if any(
         topic.name not in counts for each in subtopologies for topic in each.repartition_sources
     ):
@@ -106,6 +96,43 @@ def _repartition_counts(
             "repartition source topic is never used as a sink topic."
         )
     return counts
+
+
+def _follow_sinks(
+    subtopologies: Sequence[Subtopology], counts: dict[str, int], existing: ExistingCount
+) -> None:
+    """Add the numbers of the topics that subtopologies write to, as far as they can be found.
+
+    Kafka goes over all subtopologies in rounds. One that has an input with a known number gives the
+    largest of its inputs to all of its sinks; the others wait for the next round. Here, one that
+    waits is looked at when the first of its inputs becomes known: in the same round if it comes
+    later than the one that writes to this input, else in the next. So the numbers are Kafka's, and
+    each subtopology is looked at once.
+    """
+    due: list[tuple[int, int]] = []
+    waiting: dict[str, list[int]] = {}
+    for place, each in enumerate(subtopologies):
+        if not each.repartition_sinks:
+            continue
+        if _largest_input(each, counts, existing) is not None:
+            due.append((0, place))
+            continue
+        for topic in each.repartition_sources:
+            waiting.setdefault(topic.name, []).append(place)
+    # a sorted list is a heap
+    is_due = {place for _, place in due}
+    while due:
+        passed, place = heappop(due)
+        count = _largest_input(subtopologies[place], counts, existing)
+        assert count is not None, "one of its inputs is known"
+        for sink in subtopologies[place].repartition_sinks:
+            if sink in counts:
+                continue
+            counts[sink] = count
+            for later in waiting.pop(sink, ()):
+                if later not in is_due:
+                    is_due.add(later)
+                    heappush(due, (passed + (later < place), later))
 
 
 def _largest_input(
@@ -136,6 +163,7 @@ def _at(names: Sequence[str], index: int) -> str:
 def _copartitioned(
     group: frozenset[str],
     fixed: set[str],
+    fixed_counts: set[int],
     flexible: set[str],
     count_of: Callable[[str], int],
 ) -> dict[str, int]:
@@ -143,14 +171,21 @@ def _copartitioned(
 
     As in Kafka, a group of repartition topics only compares all topics of the topology with a
     number from the client, also those of other groups.
+
+    Args:
+        group: names of topics, at least one.
+        fixed: the repartition topics of the topology with a number from the client.
+        fixed_counts: the numbers that these topics have.
+        flexible: its other repartition topics.
+        count_of: tells the number of a topic.
     """
     counts = {name: count_of(name) for name in group}
     repartition = {name: counts[name] for name in group if name in fixed or name in flexible}
     others = {name: count for name, count in counts.items() if name not in repartition}
     if others:
-        count = _only_one(others.values(), others)
+        count = _only_one(set(others.values()), others)
     elif fixed:
-        count = _only_one(map(count_of, sorted(fixed)), repartition)
+        count = _only_one(fixed_counts, repartition)
     else:
         count = max(repartition.values())
     for name in sorted(repartition):
@@ -162,17 +197,16 @@ def _copartitioned(
     return dict.fromkeys(repartition, count)
 
 
-def _only_one(counts: Iterable[int], told: Mapping[str, int]) -> int:
+def _only_one(counts: Set[int], told: Mapping[str, int]) -> int:
     """Return the number that all have.
 
     Args:
         counts: at least one.
         told: the topics that the error names.
     """
-    found = set(counts)
-    if len(found) > 1:
+    if len(counts) > 1:
         names = ", ".join(f"{name}={told[name]}" for name in sorted(told))
         raise IncorrectlyPartitioned(
             f"Following topics do not have the same number of partitions: [{{{names}}}]"
         )
-    return found.pop()
+    return next(iter(counts))

@@ -3,7 +3,7 @@
 See: U-16 (ProcessState).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from broker_lite.coordinator.streams.java_order import JavaHeap, hash_order
 from broker_lite.coordinator.streams.tasks import TaskId
@@ -23,7 +23,7 @@ class Process:
     """A process of the application.
 
     Args:
-        member_ids: its members, at least one.
+        member_hashes: the spread hashes of its members, at least one, by id.
 
     Attributes:
         counts: how many tasks each member has.
@@ -33,10 +33,11 @@ class Process:
 
     __slots__ = ("_by_load", "_task_count", "_tasks", "active", "counts", "standby")
 
-    def __init__(self, member_ids: Sequence[str]) -> None:
-        self.counts = dict.fromkeys(hash_order(member_ids), 0)
-        self.active: dict[str, list[TaskId]] = {each: [] for each in member_ids}
-        self.standby: dict[str, list[TaskId]] = {each: [] for each in member_ids}
+    def __init__(self, member_hashes: Mapping[str, int]) -> None:
+        order = hash_order(member_hashes, hash_of=member_hashes.__getitem__)
+        self.counts = dict.fromkeys(order, 0)
+        self.active: dict[str, list[TaskId]] = {each: [] for each in order}
+        self.standby: dict[str, list[TaskId]] = {each: [] for each in order}
         self._task_count = 0
         self._tasks: set[TaskId] = set()
         self._by_load: JavaHeap[_Loaded] | None = None

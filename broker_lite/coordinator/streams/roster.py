@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from broker_lite.coordinator.held_bytes import HeldBytes
+from broker_lite.coordinator.streams.java_order import MemberHashes, hashes_of
 from broker_lite.coordinator.streams.member import StreamsMember, size_of_member
 from broker_lite.coordinator.streams.tasks import AssignedTasks, TaskId
 
@@ -17,11 +18,12 @@ class StreamsRoster:
     Rule: U-19 (StreamsGroup.updateMember).
     """
 
-    __slots__ = ("_active", "_copies", "held", "members")
+    __slots__ = ("_active", "_copies", "_hashes", "held", "members")
 
     def __init__(self) -> None:
         self.members: dict[str, StreamsMember] = {}
         self.held = HeldBytes()
+        self._hashes: dict[str, MemberHashes] = {}
         self._active: dict[TaskId, str] = {}
         # standby and warm-up tasks, each with the processes that have it
         self._copies: dict[tuple[str, TaskId], set[str]] = {}
@@ -34,8 +36,16 @@ class StreamsRoster:
         """Return whether a process has a task as standby or warm-up, or has to give it back."""
         return any(process_id in self._copies.get((role, task), ()) for role in _COPIES)
 
+    def hashes_of(self, member: StreamsMember) -> MemberHashes:
+        """Return the hashes of a member's ids; those of a member of the group are kept."""
+        known = self.members.get(member.member_id)
+        if known is not None and known.process_id == member.process_id:
+            return self._hashes[member.member_id]
+        return hashes_of(member.member_id, member.process_id)
+
     def put(self, member: StreamsMember) -> None:
         """Store a member, whether it is new or changed."""
+        self._hashes[member.member_id] = self.hashes_of(member)
         self._forget(self.members.get(member.member_id))
         self.members[member.member_id] = member
         self.held.add(size_of_member(member))
@@ -48,6 +58,7 @@ class StreamsRoster:
     def remove(self, member_id: str) -> None:
         """Remove a member if it exists; the group still has its target."""
         self._forget(self.members.pop(member_id, None))
+        self._hashes.pop(member_id, None)
 
     def _forget(self, member: StreamsMember | None) -> None:
         if member is None:

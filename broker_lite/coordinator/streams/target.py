@@ -29,7 +29,7 @@ class NewTarget(NamedTuple):
 
     Attributes:
         epoch: the group epoch that it is for.
-        targets: of all members.
+        targets: of all members, in Kafka's order.
     """
 
     epoch: int
@@ -37,10 +37,7 @@ class NewTarget(NamedTuple):
 
     def changed(self, group: StreamsGroup) -> list[str]:
         """Return the members whose target is another one than before, in Kafka's order."""
-        found = self.targets
-        return [
-            each for each in hash_order(sorted(found)) if group.targets.get(each) != found[each]
-        ]
+        return [each for each, new in self.targets.items() if group.targets.get(each) != new]
 
 
 def why_delayed(group: StreamsGroup, group_epoch: int, now_ms: int) -> Status | None:
@@ -73,12 +70,16 @@ def compute(
         configured: the topology.
         configs: the settings of the assignment.
     """
+    hashes = {member_id: group.roster.hashes_of(each) for member_id, each in members.items()}
+    order = hash_order(sorted(members), hash_of=lambda member_id: hashes[member_id].member_id)
     subtopologies = configured.subtopologies
     if not configured.is_ready or subtopologies is None:
-        return NewTarget(group_epoch, dict.fromkeys(members, NO_TASKS))
+        return NewTarget(group_epoch, dict.fromkeys(order, NO_TASKS))
     before = {
-        member_id: MemberBefore(member.process_id, group.target_of(member_id))
-        for member_id, member in members.items()
+        member_id: MemberBefore(
+            members[member_id].process_id, group.target_of(member_id), hashes[member_id]
+        )
+        for member_id in order
     }
     wanted = Wanted(
         {key: each.task_count for key, each in subtopologies.items()},

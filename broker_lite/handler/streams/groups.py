@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
+from broker_lite.coordinator.streams.bounds import check_topology_size
 from broker_lite.errors import (
     BrokerError,
     ErrorCode,
@@ -77,6 +78,7 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
         check_enabled(context)
         check_group(context, body.group_id)
         if body.topology is not None:
+            check_topology_size(body.topology)
             await _check_topics(context, body.topology)
     except BrokerError as error:
         response = _refusal(error)

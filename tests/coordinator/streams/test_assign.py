@@ -4,11 +4,13 @@ Also tests: broker_lite.coordinator.streams.process.
 """
 
 from collections import Counter
+from time import process_time
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_lite.coordinator.streams.assign import MemberBefore, Wanted, assign_sticky
+from broker_lite.coordinator.streams.java_order import hash_order, hashes_of
 from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets
 
 
@@ -17,12 +19,15 @@ def wanted(standby_count: int = 0, stateful: str = "", **counts: int) -> Wanted:
 
 
 def members(**processes: str) -> dict[str, MemberBefore]:
-    return {key: MemberBefore(process, NO_TASKS) for key, process in processes.items()}
+    return again({}, **processes)
 
 
 def again(targets: dict[str, TaskSets], **processes: str) -> dict[str, MemberBefore]:
     return {
-        key: MemberBefore(process, targets.get(key, NO_TASKS)) for key, process in processes.items()
+        key: MemberBefore(
+            processes[key], targets.get(key, NO_TASKS), hashes_of(key, processes[key])
+        )
+        for key in hash_order(sorted(processes))
     }
 
 
@@ -73,6 +78,20 @@ def test_a_process_has_a_task_once() -> None:
     """U-16: with one process there is no place for a standby."""
     targets = assign_sticky(members(a="p", b="p"), wanted(1, "x", x=2))
     assert all(not each.standby for each in targets.values())
+
+
+def test_a_large_group_does_not_hold_up_others() -> None:
+    """U-16: the hashes of the ids are known, so the time is that of the tasks."""
+    ids = [f"{each:036}" for each in range(1_000)]
+    before = members(**dict(zip(ids, ids, strict=True)))
+    tasks = wanted(1, "x", x=1_000)
+    needed_s = []
+    for _ in range(3):
+        began_s = process_time()
+        targets = assign_sticky(before, tasks)
+        needed_s.append(process_time() - began_s)
+    assert {len(each.active["x"]) for each in targets.values()} == {1}
+    assert min(needed_s) < 0.05
 
 
 @given(

@@ -1,8 +1,11 @@
 """Numbers of partitions of internal topics, as measured on Kafka 4.3.1."""
 
+from time import process_time
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker_lite.coordinator.streams.partition_counts import (
     IncorrectlyPartitioned,
@@ -10,6 +13,7 @@ from broker_lite.coordinator.streams.partition_counts import (
 )
 from broker_lite.coordinator.streams.topology import topology_of
 from broker_lite.errors import BrokerError, StreamsInvalidTopology, UnknownServerError
+from tests.coordinator.streams.partition_rounds import counts_by_rounds
 from tests.coordinator.streams.streams_driver import subtopology, topology
 
 
@@ -116,3 +120,115 @@ def test_a_topology_that_contradicts_itself(
     with pytest.raises(error) as raised:
         counts(*subtopologies, a=1)
     assert text in (raised.value.message or "")
+
+
+TOPICS = st.sampled_from("abcdef")
+REPARTITIONS = st.sampled_from("qrstuv")
+
+
+@st.composite
+def subtopologies(draw: st.DrawFn) -> list[Any]:
+    """Draw a topology; many of them can be resolved."""
+    found = []
+    for key in draw(st.lists(st.sampled_from([str(each) for each in range(40)]), unique=True)):
+        sources = draw(st.lists(TOPICS, max_size=2, unique=True))
+        repartitions = draw(
+            st.lists(
+                st.tuples(REPARTITIONS, st.sampled_from([0, 0, 0, 1, 2])),
+                max_size=3,
+                unique_by=lambda one: one[0],
+            )
+        )
+        index = st.integers(0, 1)
+        group = st.tuples(st.lists(index, max_size=2), st.lists(index, max_size=2))
+        found.append(
+            subtopology(
+                key,
+                *sources,
+                repartitions=repartitions,
+                sinks=draw(st.lists(REPARTITIONS, max_size=3)),
+                changelogs=draw(st.lists(st.sampled_from(["x", "y"]), max_size=1)),
+                groups=draw(st.lists(group, max_size=1)) if draw(st.booleans()) else [],
+            )
+        )
+    if draw(st.booleans()):
+        found.append(subtopology("last", "a", sinks="qrstuv"))
+    return found
+
+
+def outcome(find: Any, told: Any, existing: dict[str, int]) -> Any:
+    try:
+        return find(topology_of(told), existing.get)
+    except (BrokerError, IncorrectlyPartitioned) as error:
+        return type(error), str(error)
+
+
+@given(
+    told=subtopologies(),
+    existing=st.lists(st.integers(1, 4), min_size=6, max_size=9).map(
+        lambda counts: dict(zip("abcdefqrs", counts, strict=False))
+    ),
+)
+@settings(max_examples=100)
+def test_the_numbers_are_those_of_rounds_over_all_of_it(
+    told: list[Any], existing: dict[str, int]
+) -> None:
+    """U-13: whatever the client tells; also which error it gets."""
+    whole = topology(*told)
+    assert outcome(partition_counts, whole, existing) == outcome(counts_by_rounds, whole, existing)
+
+
+@given(
+    keys=st.permutations(range(12)),
+    inputs=st.lists(st.tuples(st.integers(0, 11), st.booleans()), min_size=12, max_size=12),
+)
+def test_chains_have_the_numbers_of_rounds_over_all_of_it(
+    keys: list[int], inputs: list[tuple[int, bool]]
+) -> None:
+    """U-13: each subtopology reads what another one writes, in any order of their hashes."""
+    told = [
+        subtopology(
+            str(key),
+            *([f"t{key}"] if has_source else []),
+            repartitions=[(f"r{before}",)],
+            sinks=[f"r{key}"],
+        )
+        for key, (before, has_source) in zip(keys, inputs, strict=True)
+    ]
+    existing = {f"t{key}": key + 1 for key in keys}
+    whole = topology(*told)
+    assert outcome(partition_counts, whole, existing) == outcome(counts_by_rounds, whole, existing)
+
+
+def _chain(count: int) -> list[Any]:
+    """Subtopologies of which the last in the order of the hashes is the first that is known."""
+    return [
+        subtopology(f"{each:04}", "a", sinks=[f"r{each}"])
+        if each == count - 1
+        else subtopology(f"{each:04}", repartitions=[(f"r{each + 1}",)], sinks=[f"r{each}"])
+        for each in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [subtopology("0", *["a"] * 5000, sinks=[f"r{each}" for each in range(5000)])],
+        _chain(3200),
+        [
+            subtopology("0", "a", sinks=["q"]),
+            subtopology(
+                "1",
+                repartitions=[("q",), *((f"r{n}", 3) for n in range(4000))],
+                groups=[([], [0, 1])] * 2000,
+            ),
+        ],
+    ],
+    ids=["sinks", "chain", "copartitions"],
+)
+def test_the_time_grows_with_the_size(told: list[Any]) -> None:
+    """U-13: with rounds over all of it these take seconds."""
+    whole = topology_of(topology(*told))
+    began_s = process_time()
+    assert set(partition_counts(whole, {"a": 3}.get).values()) == {3}
+    assert process_time() - began_s < 0.25

@@ -93,6 +93,12 @@ def test_u02_names_of_topics_are_checked(broker: HandlerBroker, told: Any, text:
     assert (answer.error_code, answer.error_message) == (130, text)
 
 
+def test_u12_the_size_of_a_topology_is_looked_at_before_its_names(broker: HandlerBroker) -> None:
+    answer = join(broker, topology(*["?"] * 5000))
+    assert answer.error_code == 130
+    assert answer.error_message.startswith("The topology has more than 5000 subtopologies")
+
+
 def test_u24_internal_topics_are_created(broker: HandlerBroker) -> None:
     config = Request.KeyValue(key="cleanup.policy", value="compact")
     answer = join(broker, topology("c", topic_configs=[config]))
