@@ -19,6 +19,7 @@ from typing import Final
 
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.coordinator.streams.bounds import check_topology_size
+from broker_lite.coordinator.texts import cut
 from broker_lite.errors import (
     BrokerError,
     ErrorCode,
@@ -63,7 +64,7 @@ def check_enabled(context: HandlerContext) -> None:
 
 def _refusal(error: BrokerError) -> messages.StreamsGroupHeartbeatResponse:
     message = messages.StreamsGroupHeartbeatResponse
-    return message(error_code=error.code, error_message=error.message, status=[])
+    return message(error_code=error.code, error_message=cut(error.message), status=[])
 
 
 async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:

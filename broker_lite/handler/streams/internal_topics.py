@@ -3,21 +3,28 @@
 A difference to Kafka: the topics exist when the heartbeat is answered, and the answer says which
 could not be created. Kafka creates them beside the answer, tells what failed with a later one, and
 does not try that again for two heartbeat intervals.
+
+As for CreateTopics, one heartbeat may ask for 10,000 partitions, and many topics are created some
+at a time.
 """
 
 import logging
 from collections.abc import Sequence
 from typing import Final
 
-from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic, check_partition_total
 from broker_lite.coordinator.streams.configured import StatusCode
 from broker_lite.coordinator.streams.topology import TopicInfo
-from broker_lite.errors import BrokerError, cause_of
-from broker_lite.handler.authorized import is_allowed, is_allowed_on_cluster
+from broker_lite.coordinator.texts import cut
+from broker_lite.errors import BrokerError, PolicyViolation, cause_of
+from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.context import HandlerContext, Request
+from broker_lite.handler.denied import denied_topics_in_turns
+from broker_lite.handler.large import in_slices
 from broker_lite.handler.topics.charged import mutation_quota
-from broker_lite.handler.topics.create_topics import make_logs, some_at_a_time
-from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.handler.topics.create_topics import AHEAD_FROM, make_logs, some_at_a_time
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _log = logging.getLogger("broker_lite.handler")
@@ -51,28 +58,57 @@ async def create_missing(
     if not found or group is None:
         return
     (status,), missing = found, group.missing
-    denied = _denied(context, missing)
+    what = await _create_all(context, request, missing)
+    status.status_detail = cut(status.status_detail + what) or ""
+
+
+async def _create_all(
+    context: HandlerContext, request: Request, missing: Sequence[TopicInfo]
+) -> str:
+    """Create topics; return what the status tells besides: what could not be created, and why."""
+    denied = await _denied(context, missing)
     if denied:
-        status.status_detail += f"; Unauthorized to CREATE on topics {', '.join(denied)}."
-        return
-    failed = []
-    for some in some_at_a_time(missing, lambda topic: topic.partition_count):
-        failed += await _create(context, request, some)
-    if failed:
-        shown = ", ".join(failed[:_SHOWN_MAX])
-        more = len(failed) - _SHOWN_MAX
-        shown += f" and {more} more" if more > 0 else ""
-        status.status_detail += f"; Creation failed: {shown}."
+        return f"; Unauthorized to CREATE on topics {', '.join(denied)}."
+    try:
+        check_partition_total([topic.partition_count for topic in missing])
+    except PolicyViolation as error:
+        failed = [f"{topic.name} ({error.message})" for topic in missing]
+    else:
+        failed = []
+        for some in some_at_a_time(missing, lambda topic: topic.partition_count):
+            failed += await _create(context, request, some)
+    if not failed:
+        return ""
+    shown = ", ".join(failed[:_SHOWN_MAX])
+    more = len(failed) - _SHOWN_MAX
+    shown += f" and {more} more" if more > 0 else ""
+    return f"; Creation failed: {shown}."
 
 
-def _denied(context: HandlerContext, topics: Sequence[TopicInfo]) -> list[str]:
+async def _denied(context: HandlerContext, topics: Sequence[TopicInfo]) -> list[str]:
+    """Return the topics that the client may not create, in their order."""
     if is_allowed_on_cluster(context, Operation.CREATE):
         return []
     names = [topic.name for topic in topics]
+    denied = await denied_topics_in_turns(context, Operation.CREATE, names)
+    return [name for name in names if name in denied]
+
+
+async def _new_topics(cluster: Cluster, topics: Sequence[TopicInfo]) -> list[NewTopic]:
+    """Return what is wanted of some topics, with their places if they have many partitions."""
+    new_topics = [
+        NewTopic(
+            topic.name,
+            topic.partition_count,
+            topic.replication_factor or USE_DEFAULT,
+            configs=topic.configs,
+        )
+        for topic in topics
+    ]
+    if sum(topic.partition_count for topic in topics) <= AHEAD_FROM:
+        return new_topics
     return [
-        name
-        for name in names
-        if not is_allowed(context, Operation.CREATE, ResourceType.TOPIC, name)
+        new._replace(ahead=await in_slices(cluster.place_topic_ahead(new))) for new in new_topics
     ]
 
 
@@ -82,18 +118,16 @@ async def _create(
     """Create topics as one change, except those that exist; return what failed, and why."""
     cluster, failed, plans = context.cluster, [], []
     quota = mutation_quota(context, request, strict_since=0)
-    for topic in topics:
-        if topic.name in cluster.topics:
+    for new in await _new_topics(cluster, topics):
+        if new.name in cluster.topics:
             continue
-        factor = topic.replication_factor or USE_DEFAULT
-        new = NewTopic(topic.name, topic.partition_count, factor, configs=topic.configs)
         try:
             plan = cluster.plan_topic(new)
             if quota is not None:
                 quota.record(plan.partition_count)
             plans.append(plan)
         except BrokerError as error:
-            failed.append(f"{topic.name} ({error.message or error.code.name})")
+            failed.append(f"{new.name} ({error.message or error.code.name})")
     try:
         created = cluster.create_topics(plans) if plans else []
     except BrokerError as error:

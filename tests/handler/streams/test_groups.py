@@ -1,7 +1,4 @@
-"""StreamsGroupHeartbeat and StreamsGroupDescribe through their handlers, with internal topics.
-
-Also tests: broker_lite.handler.streams.internal_topics.
-"""
+"""StreamsGroupHeartbeat and StreamsGroupDescribe through their handlers, with internal topics."""
 
 from typing import Any
 
@@ -91,6 +88,14 @@ def test_u01_streams_groups_may_be_off(open_broker: OpenBroker, settings: dict[s
 def test_u02_names_of_topics_are_checked(broker: HandlerBroker, told: Any, text: str) -> None:
     answer = join(broker, told)
     assert (answer.error_code, answer.error_message) == (130, text)
+
+
+def test_u02_a_text_about_many_names_is_cut(broker: HandlerBroker) -> None:
+    """An answer cannot have a text above 32,767 bytes."""
+    answer = join(broker, topology(*(f"{each}?" * 100 for each in range(100, 200))))
+    assert answer.error_code == 130
+    assert answer.error_message.startswith("Topic names 100?100?")
+    assert len(answer.error_message) == 8191
 
 
 def test_u12_the_size_of_a_topology_is_looked_at_before_its_names(broker: HandlerBroker) -> None:
