@@ -35,6 +35,7 @@ _INDEXES: Final = Split(("topics", "partition_indexes"), ("topics", "partitions"
 _GROUP_INDEXES: Final = Split(
     ("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions")
 )
+_GROUP_IDS: Final = Split(("group_ids",), ("groups",))
 _TRANSACTIONS: Final = Split(("transactions",), ("results_by_transaction",))
 _OFFSET_FETCH: Final = 9
 _GROUPS_SINCE: Final = 8
@@ -57,7 +58,9 @@ SPLITS: Final[Mapping[int, Split]] = {
     47: _TOPICS,
     61: _INDEXES,
     65: Split(("transactional_ids",), ("transaction_states",)),
-    69: Split(("group_ids",), ("groups",)),
+    69: _GROUP_IDS,
+    77: _GROUP_IDS,
+    89: _GROUP_IDS,
 }
 """API key to where its parts are. Other APIs have no parts, or answer for all of them together."""
 

@@ -67,6 +67,19 @@ def test_the_same_group_twice_is_one_part() -> None:
     assert len(request.groups_names) == 5
 
 
+@pytest.mark.parametrize("kind", ["ConsumerGroup", "ShareGroup", "StreamsGroup"])
+def test_groups_are_described_some_at_a_time(kind: str) -> None:
+    asked = getattr(messages, f"{kind}DescribeRequest")
+    where = split_of(asked.api_key, 0)
+    assert where is not None
+    pieces = list(parts(asked(group_ids=list("abcde")), where, 2))
+    assert [piece.group_ids for piece in pieces] == [["a", "b"], ["c", "d"], ["e"]]
+    answered = getattr(messages, f"{kind}DescribeResponse")
+    first, more = (answered(groups=[answered.DescribedGroup(group_id=each)]) for each in ("a", "b"))
+    assert merge(first, more, where)
+    assert [each.group_id for each in first.groups] == ["a", "b"]
+
+
 def committed(name: str, *indexes: int, throttle_time_ms: int = 0) -> Any:
     return COMMITTED(
         throttle_time_ms=throttle_time_ms,

@@ -5,7 +5,7 @@ from broker_lite.coordinator.streams import records
 from broker_lite.coordinator.streams.group import Configs, StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
 from broker_lite.coordinator.streams.tasks import TaskSets
-from broker_lite.coordinator.streams.topology import Topology, size_of_topology
+from broker_lite.coordinator.streams.topology import NO_MAPS, Topology, size_of_topology
 
 
 def put_member(group: StreamsGroup, member: StreamsMember, effects: Effects) -> None:
@@ -29,9 +29,10 @@ def put_topology(group: StreamsGroup, topology: Topology, effects: Effects) -> N
 
 
 def hold_topology(group: StreamsGroup, topology: Topology | None) -> None:
-    """Store the topology; its memory counts."""
+    """Store the topology with what is looked up in it; its memory counts."""
     group.roster.held.add(size_of_topology(topology) - size_of_topology(group.topology))
     group.topology = topology
+    group.maps = NO_MAPS if topology is None else topology.maps()
 
 
 def put_target(group: StreamsGroup, member_id: str, target: TaskSets, effects: Effects) -> None:

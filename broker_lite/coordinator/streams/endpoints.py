@@ -3,15 +3,22 @@
 A difference to Kafka: while topics of the topology are missing, members with an endpoint are told
 with the partitions that there are. Kafka refuses their heartbeats with -1.
 
+A difference to Kafka: an answer tells at most 20,000 topics and partitions of tasks. A member with
+more than are left is not told.
+
 Rule: U-11 (EndpointToPartitionsManager).
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
-from broker_lite.coordinator.streams.tasks import Tasks
+from broker_lite.coordinator.streams.tasks import AssignedTasks, Tasks
 from broker_lite.wire import messages
+
+ELEMENTS_MAX: Final = 20_000
+"""The most topics and partitions in an answer: 1 ms for few topics, 30 ms for 10,000 of them."""
 
 _Answer = messages.StreamsGroupHeartbeatResponse
 
@@ -19,12 +26,32 @@ _Answer = messages.StreamsGroupHeartbeatResponse
 def partitions_by_endpoint(
     group: StreamsGroup,
 ) -> "list[messages.StreamsGroupHeartbeatResponse.EndpointToPartitions]":
-    """Return the endpoints of all members that have one, with the partitions of their tasks."""
-    return [
-        _of_member(group, member, _Answer.Endpoint(host=endpoint.host, port=endpoint.port))
-        for member in group.roster.members.values()
-        if (endpoint := member.user_endpoint) is not None
-    ]
+    """Return the endpoints of members that have one, with the partitions of their tasks.
+
+    Members with so many that they do not fit into the answer are left out.
+    """
+    found, left = [], ELEMENTS_MAX
+    for member in group.roster.members.values():
+        endpoint = member.user_endpoint
+        if endpoint is None:
+            continue
+        count = _elements_max(group, member.assigned)
+        if count > left:
+            continue
+        left -= count
+        told = _Answer.Endpoint(host=endpoint.host, port=endpoint.port)
+        found.append(_of_member(group, member, told))
+    return found
+
+
+def _elements_max(group: StreamsGroup, assigned: AssignedTasks) -> int:
+    """Return how many topics and partitions a member has at most, without looking at topics."""
+    inputs_of = group.maps.inputs_of
+    return sum(
+        len(inputs_of.get(key, ())) * (1 + len(some))
+        for tasks in (assigned.active, assigned.standby)
+        for key, some in tasks.items()
+    )
 
 
 def _of_member(
@@ -52,10 +79,10 @@ def input_partitions(group: StreamsGroup, tasks: Tasks) -> Iterator[tuple[str, l
 
     Of a topic with fewer partitions than tasks these are the first tasks, as in Kafka.
     """
-    subtopologies = {} if group.topology is None else group.topology.by_id()
-    for key in sorted(tasks.keys() & subtopologies.keys()):
+    inputs_of = group.maps.inputs_of
+    for key in sorted(tasks.keys() & inputs_of.keys()):
         indexes = sorted(tasks[key])
-        for name in sorted(set(subtopologies[key].inputs())):
+        for name in inputs_of[key]:
             topic = group.topics.get(name)
             if topic is not None:
                 yield name, indexes[: topic.partition_count]

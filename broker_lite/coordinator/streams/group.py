@@ -4,7 +4,7 @@ Every change that must be in the log is made in changes.py, together with its re
 that is loaded from its records equals the group that wrote them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from enum import Enum
 from typing import Final
 
@@ -13,7 +13,7 @@ from broker_lite.coordinator.streams.configured import ConfiguredTopology
 from broker_lite.coordinator.streams.member import StreamsMember, StreamsMemberState
 from broker_lite.coordinator.streams.roster import StreamsRoster
 from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets
-from broker_lite.coordinator.streams.topology import TopicInfo, Topology
+from broker_lite.coordinator.streams.topology import NO_MAPS, TopicInfo, Topology
 from broker_lite.coordinator.timers import (
     INITIAL_DELAY,
     REBALANCE,
@@ -65,7 +65,9 @@ class StreamsGroup:
         metadata_hash: of the topology's topics when that epoch began.
         validated_epoch: the epoch of the topology if it could run then, else NOT_VALIDATED.
         last_configs: the settings of the assignment when that epoch began.
-        topology: what the members run; None before the first one.
+        topology: what the members run; None before the first one. Set with `maps`, by
+            changes.hold_topology.
+        maps: what is looked up in it.
         target_epoch: the group epoch that the target assignment was computed for.
         target_timestamp_ms: when it was computed.
         targets: the target assignment, by member id.
@@ -88,6 +90,7 @@ class StreamsGroup:
         "is_deleted",
         "is_metadata_stale",
         "last_configs",
+        "maps",
         "metadata_hash",
         "missing",
         "roster",
@@ -115,6 +118,7 @@ class StreamsGroup:
         self.validated_epoch = 0
         self.last_configs: Configs = ()
         self.topology: Topology | None = None
+        self.maps = NO_MAPS
         self.target_epoch = _FIRST_EPOCH
         self.target_timestamp_ms = 0
         self.targets: dict[str, TaskSets] = {}
@@ -124,11 +128,6 @@ class StreamsGroup:
         self.shutdown_by: str | None = None
         self.is_deleted = False
         self.is_metadata_stale = True
-
-    @property
-    def _inputs(self) -> Mapping[str, str]:
-        """The subtopology that reads each topic."""
-        return {} if self.topology is None else self.topology.subtopology_of_input()
 
     @property
     def state(self) -> StreamsGroupState:
@@ -163,7 +162,7 @@ class StreamsGroup:
 
         See: U-21 (StreamsGroup.isSubscribedToTopic).
         """
-        return frozenset(self._inputs) if self.roster.members else frozenset()
+        return self.maps.inputs if self.roster.members else frozenset()
 
     def target_of(self, member_id: str) -> TaskSets:
         """Return one member's part of the target assignment."""
@@ -171,11 +170,13 @@ class StreamsGroup:
 
     def hash_of(self, topology: Topology) -> int:
         """Return a hash of the topics of a topology that exist: ids and partition counts."""
-        return hash_of_topics(self.topics, topology.required_topics())
+        is_known = topology is self.topology
+        required = self.maps.required_topics if is_known else topology.required_topics()
+        return hash_of_topics(self.topics, required)
 
     def topics_changed(self, names: Collection[str]) -> None:
         """Let the next heartbeat look at topics again that were created, deleted or grew."""
-        if self.topology is not None and not self.topology.required_topics().isdisjoint(names):
+        if not self.maps.required_topics.isdisjoint(names):
             self.is_metadata_stale = True
 
     # -- timers
@@ -245,7 +246,8 @@ class StreamsGroup:
 
         Rule: U-20 (StreamsGroup.createAssignmentEpochValidator).
         """
-        member, key = self.roster.members.get(member_id), self._inputs.get(topic.name)
+        member = self.roster.members.get(member_id)
+        key = self.maps.subtopology_of_input.get(topic.name)
         if member is None or key is None:
             return None
         since = member.assigned.active.get(key, {}).get(partition)

@@ -4,6 +4,7 @@ Kafka's records of a heartbeat are written only if all of its checks pass. So th
 first, from the group as it is; a check that fails leaves the group as it was.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from broker_lite.coordinator.streams.configured import (
 from broker_lite.coordinator.streams.group import NOT_VALIDATED, Configs, StreamsGroup
 from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, size_of_member
 from broker_lite.coordinator.streams.reconcile import Reconciliation, reconcile
-from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets, contains, tasks_of
+from broker_lite.coordinator.streams.tasks import NO_TASKS, Tasks, TaskSets, contains, tasks_of
 from broker_lite.coordinator.streams.topology import Topology, size_of_topology, topology_of
 from broker_lite.coordinator.timers import INITIAL_DELAY
 from broker_lite.errors import (
@@ -272,8 +273,16 @@ def _reconciled(
     owned = None
     if request.active_tasks is not None:
         owned = TaskSets(
-            tasks_of(request.active_tasks),
-            tasks_of(request.standby_tasks or ()),
-            tasks_of(request.warmup_tasks or ()),
+            _owned(request.active_tasks),
+            _owned(request.standby_tasks or ()),
+            _owned(request.warmup_tasks or ()),
         )
     return reconcile(member, Reconciliation(epoch, wanted, owned, group.roster))
+
+
+def _owned(entries: "Sequence[messages.StreamsGroupHeartbeatRequest.TaskIds]") -> Tasks:
+    """Return the tasks that a member reports in one role; Kafka fails if an id comes twice."""
+    tasks = tasks_of(entries)
+    if len(tasks) < len(entries):
+        raise UnknownServerError
+    return tasks

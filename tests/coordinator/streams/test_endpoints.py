@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from broker_lite.coordinator.streams import endpoints
 from tests.coordinator.streams.streams_driver import PLAIN, Driver, Request, subtopology, topology
 
 HERE = Request.Endpoint(host="here", port=1)
@@ -50,3 +53,29 @@ def test_topics_that_are_missing() -> None:
     driver = Driver()
     answer = driver.join("a", PLAIN, user_endpoint=HERE)
     assert (answer.error_code, told(answer)) == (0, [("here", [], [])])
+
+
+def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U-11: broker-lite's own bound; a topic counts, and each partition of it."""
+    driver = Driver(t=4, u=4)
+    both = topology(subtopology("0", "t", "u"))
+    driver.join("a", both, user_endpoint=HERE)
+    driver.join("b", both, user_endpoint=Request.Endpoint(host="there", port=2))
+    driver.settle("a", "b")
+    for most, hosts in ((12, ["here", "there"]), (11, ["here"]), (6, ["here"]), (5, [])):
+        monkeypatch.setattr(endpoints, "ELEMENTS_MAX", most)
+        found = endpoints.partitions_by_endpoint(driver.group)
+        assert [each.user_endpoint.host for each in found] == hosts
+
+
+def test_a_member_with_too_much_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U-11."""
+    driver = Driver(t=3)
+    driver.join("a", user_endpoint=HERE)
+    driver.join("b", user_endpoint=Request.Endpoint(host="there", port=2))
+    driver.settle("a", "b")
+    counts = {key: len(driver.has(key)["0"]) for key in "ab"}
+    assert sorted(counts.values()) == [1, 2]
+    monkeypatch.setattr(endpoints, "ELEMENTS_MAX", 2)
+    (found,) = endpoints.partitions_by_endpoint(driver.group)
+    assert found.user_endpoint.host == ("here" if counts["a"] == 1 else "there")

@@ -2,7 +2,7 @@
 
 Also tests: broker_lite.coordinator.streams.group, broker_lite.coordinator.streams.member,
 broker_lite.coordinator.streams.plan, broker_lite.coordinator.streams.target,
-broker_lite.coordinator.streams.tasks, broker_lite.coordinator.streams.topology.
+broker_lite.coordinator.streams.tasks.
 """
 
 from typing import Any
@@ -292,3 +292,17 @@ def test_assignments_may_have_an_interval() -> None:
     assert driver.group.state is StreamsGroupState.ASSIGNING
     driver.now_ms += 1000
     assert driver.follow("b").member_epoch == 3
+
+
+@pytest.mark.parametrize("role", ["active_tasks", "standby_tasks"])
+def test_a_subtopology_that_is_reported_twice(role: str) -> None:
+    """U-07: Kafka fails; the member stays as it was."""
+    driver = Driver(t=2)
+    driver.join("a")
+    before = driver.group.roster.members["a"]
+    some = [Request.TaskIds(subtopology_id="0", partitions=[each]) for each in (0, 1)]
+    owned: dict[str, Any] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+    answer = driver.beat("a", 2, **{**owned, role: some})
+    assert (answer.error_code, answer.error_message) == (-1, None)
+    assert driver.group.roster.members["a"] is before
+    assert driver.effects.records == []
