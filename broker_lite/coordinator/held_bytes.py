@@ -10,6 +10,8 @@ refused as if its group were full.
 from collections.abc import Iterable
 from typing import Final
 
+from broker_lite.errors import GroupMaxSizeReached
+
 MEMBER_BYTES: Final = 1500
 """The size of a member without any text, with its timers: measured in a group of 600."""
 _TOLD_BYTES: Final = 600
@@ -49,6 +51,17 @@ class HeldBytes:
         """Return whether all groups together may hold `size_bytes` more."""
         held_bytes = self.count if self._whole is None else self._whole.count
         return size_bytes <= 0 or held_bytes + size_bytes <= size_max
+
+    def demand(self, size_bytes: int, size_max: int) -> None:
+        """Demand that all groups together may hold `size_bytes` more.
+
+        Raises:
+            GroupMaxSizeReached: they may not.
+        """
+        if not self.allows(size_bytes, size_max):
+            raise GroupMaxSizeReached(
+                f"The members of all groups hold {size_max} bytes, which is the maximum."
+            )
 
 
 def size_of_text(text: str | None) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from broker_lite.coordinator.held_bytes import HeldBytes, size_of_new, size_of_promise, size_of_text
 from broker_lite.coordinator.registry import GroupRegistry
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import ErrorCode, GroupMaxSizeReached
 from tests.coordinator.classic.classic_driver import Driver as ClassicDriver
 from tests.coordinator.groups.groups_driver import Driver
 from tests.coordinator.held import added_up
@@ -32,6 +32,17 @@ def held_bytes(driver: Driver) -> int:
     found = added_up(registry)
     assert registry.held.count == found
     return found
+
+
+def test_more_than_the_bound_is_refused() -> None:
+    whole = HeldBytes()
+    group = HeldBytes(whole)
+    whole.add(90)
+    group.demand(10, 100)
+    with pytest.raises(GroupMaxSizeReached, match="hold 100 bytes, which is the maximum"):
+        group.demand(11, 100)
+    whole.add(20)
+    group.demand(0, 100)
 
 
 def test_a_group_that_joins_or_leaves_all_takes_its_bytes_along() -> None:

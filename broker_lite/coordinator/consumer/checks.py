@@ -134,10 +134,7 @@ def check_memory(group: ConsumerGroup, member: ConsumerMember, settings: GroupSe
     if old is not None and is_same_subscription(old, member):
         return
     more_bytes = size_of_subscription(member) - (0 if old is None else size_of_subscription(old))
-    if not group.roster.held.allows(more_bytes, settings.held_bytes_max):
-        raise GroupMaxSizeReached(
-            f"The members of all groups hold {settings.held_bytes_max} bytes, which is the maximum."
-        )
+    group.roster.held.demand(more_bytes, settings.held_bytes_max)
 
 
 def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:

@@ -1,4 +1,4 @@
-"""ListGroups, DescribeGroups, ConsumerGroupDescribe and DeleteGroups.
+"""ListGroups, DescribeGroups and DeleteGroups; descriptions of groups of the newer kinds.
 
 A difference to Kafka: groups are described in the order of the request, and the members of a group
 in the order in which they joined. Kafka's order is that of a hash map.
@@ -7,8 +7,8 @@ Rule: G-102 to G-104.
 See: G-101.
 """
 
-from collections.abc import Container
-from typing import Final
+from collections.abc import Callable, Container, Iterable
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
@@ -42,6 +42,26 @@ _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
 _SHARE: Final = "share"
 _STREAMS: Final = "streams"
+
+
+G = TypeVar("G", ConsumerGroup, ShareGroup, StreamsGroup)
+D = TypeVar("D")
+
+
+class _Kind(NamedTuple, Generic[G, D]):
+    """How groups of a newer kind are described.
+
+    Attributes:
+        name: of the kind.
+        group_type: of its groups.
+        describe: returns the entry of a group in the response.
+        described: makes an entry from group_id, error_code and error_message.
+    """
+
+    name: str
+    group_type: type[G]
+    describe: Callable[[G], D]
+    described: Callable[..., D]
 
 
 class GroupAdmin:
@@ -130,17 +150,8 @@ class GroupAdmin:
         See: G-101, C-60.
         """
         message = messages.ConsumerGroupDescribeResponse
-        response = message()
-        for group_id in few_repeats(request.group_ids):
-            group = self._registry.groups.get(group_id)
-            if isinstance(group, ConsumerGroup) and group_id not in foreign:
-                response.groups.append(describe_consumer(group))
-                continue
-            code, text = _not_described(group_id, foreign, group is not None, _CONSUMER)
-            response.groups.append(
-                message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
-            )
-        return response
+        kind = _Kind(_CONSUMER, ConsumerGroup, describe_consumer, message.DescribedGroup)
+        return message(groups=self._described(request.group_ids, foreign, kind))
 
     def rebalance(self, group_id: str, now_ms: int) -> Effects | None:
         """Let a group rebalance although nothing has changed, for a test.
@@ -180,17 +191,8 @@ class GroupAdmin:
         See: K-06, C-60.
         """
         message = messages.ShareGroupDescribeResponse
-        response = message()
-        for group_id in few_repeats(request.group_ids):
-            group = self._registry.groups.get(group_id)
-            if isinstance(group, ShareGroup) and group_id not in foreign:
-                response.groups.append(describe_share(group))
-                continue
-            code, text = _not_described(group_id, foreign, group is not None, _SHARE)
-            response.groups.append(
-                message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
-            )
-        return response
+        kind = _Kind(_SHARE, ShareGroup, describe_share, message.DescribedGroup)
+        return message(groups=self._described(request.group_ids, foreign, kind))
 
     def describe_streams_groups(
         self, request: messages.StreamsGroupDescribeRequest, foreign: Container[str] = ()
@@ -204,17 +206,22 @@ class GroupAdmin:
         See: U-23, C-60.
         """
         message = messages.StreamsGroupDescribeResponse
-        response = message()
-        for group_id in few_repeats(request.group_ids):
+        kind = _Kind(_STREAMS, StreamsGroup, describe_streams, message.DescribedGroup)
+        return message(groups=self._described(request.group_ids, foreign, kind))
+
+    def _described(
+        self, group_ids: Iterable[str], foreign: Container[str], kind: "_Kind[G, D]"
+    ) -> list[D]:
+        """Return the groups of a request, in its order; others than of this kind as errors."""
+        found = []
+        for group_id in few_repeats(group_ids):
             group = self._registry.groups.get(group_id)
-            if isinstance(group, StreamsGroup) and group_id not in foreign:
-                response.groups.append(describe_streams(group))
+            if isinstance(group, kind.group_type) and group_id not in foreign:
+                found.append(kind.describe(group))
                 continue
-            code, text = _not_described(group_id, foreign, group is not None, _STREAMS)
-            response.groups.append(
-                message.DescribedGroup(group_id=group_id, error_code=code, error_message=text)
-            )
-        return response
+            code, text = _not_described(group_id, foreign, group is not None, kind.name)
+            found.append(kind.described(group_id=group_id, error_code=code, error_message=text))
+        return found
 
     def delete_groups(
         self, request: messages.DeleteGroupsRequest, foreign: Container[str] = ()

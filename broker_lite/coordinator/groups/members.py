@@ -30,6 +30,7 @@ from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_lite.coordinator.consumer.regexes import prepare_regexes
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.groups.first_member import admit_first
 from broker_lite.coordinator.migration import join as migration_join
 from broker_lite.coordinator.migration import requests as migration_requests
 from broker_lite.coordinator.migration.upgrade import check_upgrade, fill_from_classic
@@ -187,7 +188,14 @@ class GroupMembers:
             text = _NO_CONSUMER_GROUP.format(request.group_id)
             _refuse_consumer(effects, caller, ErrorCode.GROUP_ID_NOT_FOUND, text)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):
-            self._heartbeat_new_group(group, request, caller, effects, now_ms)
+            new = registry.make_consumer(request.group_id)
+            admit_first(
+                registry,
+                new,
+                group,
+                lambda created: consumer_heartbeat.handle(new, request, caller, created, now_ms),
+                effects,
+            )
         elif request.member_epoch == 0 and group is not None:
             self._upgrade(group, request, caller, effects, now_ms)
         else:
@@ -260,31 +268,6 @@ class GroupMembers:
             yield
         finally:
             topics.prepared, topics.is_visible = {}, None
-
-    def _heartbeat_new_group(
-        self,
-        old: ClassicGroup | None,
-        request: messages.ConsumerGroupHeartbeatRequest,
-        caller: Caller,
-        effects: Effects,
-        now_ms: int,
-    ) -> None:
-        """Create the group for its first member; if the member is refused, nothing changes.
-
-        Rule: G-80.
-        """
-        registry = self._registry
-        created = Effects()
-        group = registry.make_consumer(request.group_id)
-        consumer_heartbeat.handle(group, request, caller, created, now_ms)
-        if group.is_unwritten:
-            registry.remove(request.group_id)
-            if old is not None:
-                registry.add(old)
-        elif old is not None:
-            old.write_tombstone(effects)
-            old.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
-        effects.add(created)
 
     def _upgrade(
         self,

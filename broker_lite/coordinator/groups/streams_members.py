@@ -4,12 +4,13 @@ from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.groups.first_member import admit_first
 from broker_lite.coordinator.registry import GroupRegistry, is_empty
 from broker_lite.coordinator.streams import heartbeat
 from broker_lite.coordinator.streams.checks import check_heartbeat
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import LEAVE_EPOCH
-from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound, NotCoordinator
+from broker_lite.errors import BrokerError, GroupIdNotFound, NotCoordinator
 from broker_lite.wire import messages
 
 _NO_STREAMS_GROUP: Final = "Group {} is not a streams group."
@@ -44,7 +45,16 @@ class StreamsMembers:
             effects.reply(caller.token, heartbeat.refusal(error))
             return effects
         if group is None:
-            self._create(old, request, caller, effects, now_ms)
+            new, takes_place = self._registry.make_streams(request.group_id), old is not None
+            admit_first(
+                self._registry,
+                new,
+                old,
+                lambda created: heartbeat.handle(
+                    new, request, caller, created, now_ms, takes_place=takes_place
+                ),
+                effects,
+            )
         else:
             heartbeat.handle(group, request, caller, effects, now_ms)
         return effects
@@ -69,25 +79,3 @@ class StreamsMembers:
         if epoch == 0 and isinstance(group, ClassicGroup) and is_empty(group):
             return None, group
         raise GroupIdNotFound(_NO_STREAMS_GROUP.format(group_id))
-
-    def _create(
-        self,
-        old: ClassicGroup | None,
-        request: messages.StreamsGroupHeartbeatRequest,
-        caller: Caller,
-        effects: Effects,
-        now_ms: int,
-    ) -> None:
-        """Create the group for its first member; if the member is refused, nothing changes."""
-        registry, created = self._registry, Effects()
-        group = registry.make_streams(request.group_id)
-        takes_place = old is not None
-        heartbeat.handle(group, request, caller, created, now_ms, takes_place=takes_place)
-        if group.is_unwritten:
-            registry.remove(request.group_id)
-            if old is not None:
-                registry.add(old)
-        elif old is not None:
-            old.write_tombstone(effects)
-            old.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
-        effects.add(created)

@@ -98,7 +98,8 @@ def _heartbeat(
     before = _admit(group, request)
     member = _updated(before, request, caller)
     known = group.roster.members.get(member.member_id)
-    _check_memory(group, known, member)
+    more_bytes = size_of_member(member) - (0 if known is None else size_of_member(known))
+    group.roster.held.demand(more_bytes, group.settings.held_bytes_max)
     if member != known:
         changes.put_member(group, member, effects)
     is_new_subscription = member.topic_names != before.topic_names
@@ -162,15 +163,6 @@ def _updated(
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
         topic_names=member.topic_names if names is None else tuple(sorted(set(names))),
     )
-
-
-def _check_memory(group: ShareGroup, old: ShareMember | None, new: ShareMember) -> None:
-    settings = group.settings
-    more_bytes = size_of_member(new) - (0 if old is None else size_of_member(old))
-    if not group.roster.held.allows(more_bytes, settings.held_bytes_max):
-        raise GroupMaxSizeReached(
-            f"The members of all groups hold {settings.held_bytes_max} bytes, which is the maximum."
-        )
 
 
 def _update_group_epoch(group: ShareGroup, effects: Effects, *, changed: str | None) -> None:

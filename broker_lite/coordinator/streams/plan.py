@@ -203,14 +203,11 @@ def _topology(group: StreamsGroup, request: Heartbeat) -> tuple[Topology, bool]:
 
 
 def _check_memory(group: StreamsGroup, member: StreamsMember, topology: Topology) -> None:
-    old, settings = group.roster.members.get(member.member_id), group.settings
+    old = group.roster.members.get(member.member_id)
     more_bytes = size_of_member(member) - (0 if old is None else size_of_member(old))
     if topology is not group.topology:
         more_bytes += size_of_topology(topology) - size_of_topology(group.topology)
-    if not group.roster.held.allows(more_bytes, settings.held_bytes_max):
-        raise GroupMaxSizeReached(
-            f"The members of all groups hold {settings.held_bytes_max} bytes, which is the maximum."
-        )
+    group.roster.held.demand(more_bytes, group.settings.held_bytes_max)
 
 
 def _configured(group: StreamsGroup, topology: Topology) -> tuple[int, ConfiguredTopology]:

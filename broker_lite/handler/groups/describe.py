@@ -1,6 +1,7 @@
-"""Describe groups of the newer kinds: what is the same for consumer and share groups.
+"""Describe groups of the newer kinds: what is the same for consumer, share and streams groups.
 
-See: G-101, K-06, X-53 (KafkaApis.handleConsumerGroupDescribe, handleShareGroupDescribe).
+See: G-101, K-06, U-23, X-53 (KafkaApis.handleConsumerGroupDescribe, handleShareGroupDescribe,
+handleStreamsGroupDescribe).
 """
 
 from collections.abc import Callable, Iterable
@@ -41,19 +42,21 @@ class Kind(NamedTuple, Generic[Asked, G]):
         ask: returns the groups of a request, without those of the given ids, as the coordinator
             describes them.
         described: makes a group of the response from group_id, error_code and error_message.
-        topic_names: returns the topics of the partitions of a group's members.
+        topic_names: returns the topics that the description of a group has.
+        denied_topics: the text of the error if the client may not describe all of them.
     """
 
     check_enabled: Callable[[HandlerContext], None]
     ask: Callable[[HandlerContext, Asked, frozenset[str]], list[G]]
     described: Callable[..., G]
     topic_names: Callable[[G], Iterable[str]]
+    denied_topics: str = _DENIED_TOPICS
 
 
 async def describe_groups(context: HandlerContext, body: Asked, kind: Kind[Asked, G]) -> list[G]:
     """Return the groups of a request; those that the client may not describe come first.
 
-    A group whose members have topics that the client may not describe is not described at all.
+    A group with topics that the client may not describe is not described at all.
 
     Args:
         context: of the connection.
@@ -107,5 +110,5 @@ async def _visible(context: HandlerContext, group: G, kind: Kind[Asked, G]) -> G
     return kind.described(
         group_id=group.group_id,
         error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        error_message=_DENIED_TOPICS,
+        error_message=kind.denied_topics,
     )

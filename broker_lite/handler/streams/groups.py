@@ -14,7 +14,7 @@ on a Kafka 4.4 without a plugin for it. Warm-up tasks, static members and regula
 refused, as by Kafka 4.3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
@@ -27,15 +27,14 @@ from broker_lite.errors import (
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
-from broker_lite.handler.authorized import authorized_operations, denied_names
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import ask_group, check_group, wait_for_turn
-from broker_lite.handler.groups.coordinated import foreign_groups
+from broker_lite.handler.groups.describe import Kind, describe_groups
 from broker_lite.handler.refusals import tell_group
 from broker_lite.handler.streams.internal_topics import create_missing
-from broker_lite.security.acls.acl import Operation, ResourceType
+from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 STREAMS_VERSION: Final = "streams.version"
@@ -44,8 +43,6 @@ _NOT_STORED: Final = 1  # the status of a description that was asked for, and th
 _DENIED_TOPICS: Final = (
     "The described group uses topics that the client is not authorized to describe."
 )
-
-_Described = messages.StreamsGroupDescribeResponse.DescribedGroup
 
 
 def check_enabled(context: HandlerContext) -> None:
@@ -128,59 +125,31 @@ def _names_of(
             yield topic.name
 
 
+def _topic_names(
+    group: "messages.StreamsGroupDescribeResponse.DescribedGroup",
+) -> Iterable[str]:
+    return () if group.topology is None else _names_of(group.topology.subtopologies or [])
+
+
+def _ask(
+    context: HandlerContext,
+    body: messages.StreamsGroupDescribeRequest,
+    foreign: frozenset[str],
+) -> "list[messages.StreamsGroupDescribeResponse.DescribedGroup]":
+    return context.groups.coordinator.admin.describe_streams_groups(body, foreign).groups
+
+
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Describe streams groups; those that the client may not describe come first.
 
     See: U-23, X-53 (KafkaApis.handleStreamsGroupDescribe).
     """
     body = decode(messages.StreamsGroupDescribeRequest, request)
-    refused: list[str] = []
-    try:
-        check_enabled(context)
-        denied = denied_names(context, Operation.DESCRIBE, ResourceType.GROUP, body.group_ids)
-        if denied:
-            refused = [each for each in body.group_ids if each in denied]
-            body.group_ids = [each for each in body.group_ids if each not in denied]
-        foreign = foreign_groups(context, body.group_ids)
-        context.groups.check_loaded(each for each in body.group_ids if each not in foreign)
-        response = context.groups.coordinator.admin.describe_streams_groups(body, foreign)
-    except BrokerError as error:
-        response = messages.StreamsGroupDescribeResponse(
-            groups=[
-                _Described(
-                    group_id=group_id,
-                    error_code=error.code if group_id else ErrorCode.INVALID_GROUP_ID,
-                    error_message=error.message,
-                )
-                for group_id in body.group_ids
-            ]
-        )
+    message = messages.StreamsGroupDescribeResponse
+    kind = Kind(check_enabled, _ask, message.DescribedGroup, _topic_names, _DENIED_TOPICS)
+    groups = await describe_groups(context, body, kind)
     if body.include_topology_description:
-        for group in response.groups:
+        for group in groups:
             if group.error_code == ErrorCode.NONE:
                 group.topology_description_status = _NOT_STORED
-    if body.include_authorized_operations:
-        for group in response.groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = authorized_operations(
-                    context, ResourceType.GROUP, group.group_id
-                )
-    if context.authorizer is not None:
-        code = ErrorCode.GROUP_AUTHORIZATION_FAILED
-        first = [_Described(group_id=group_id, error_code=code) for group_id in refused]
-        response.groups = first + [await _visible(context, each) for each in response.groups]
-    return encode(messages.StreamsGroupDescribeResponse, response, request)
-
-
-async def _visible(
-    context: HandlerContext, group: "messages.StreamsGroupDescribeResponse.DescribedGroup"
-) -> "messages.StreamsGroupDescribeResponse.DescribedGroup":
-    """Return a group, or an error in its place if the client may not describe all its topics."""
-    names = () if group.topology is None else _names_of(group.topology.subtopologies or [])
-    if not await denied_topics_in_turns(context, Operation.DESCRIBE, names):
-        return group
-    return _Described(
-        group_id=group.group_id,
-        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        error_message=_DENIED_TOPICS,
-    )
+    return encode(message, message(groups=groups), request)
