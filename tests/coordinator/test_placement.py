@@ -1,6 +1,10 @@
 """Where an id belongs, with values of Java's String.hashCode."""
 
+from struct import iter_unpack
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_lite.coordinator.placement import java_string_hash, partition_of
 
@@ -19,6 +23,17 @@ from broker_lite.coordinator.placement import java_string_hash, partition_of
 )
 def test_java_string_hash_g07_p73(text: str, expected: int) -> None:
     assert java_string_hash(text) == expected
+
+
+@given(st.text(st.characters(), max_size=20), st.sampled_from([1, 13, 50]))
+def test_java_string_hash_of_any_text_g07_p73(text: str, times: int) -> None:
+    """As in the definition: each character is added to 31 times what was before."""
+    text *= times
+    expected = 0
+    data = text.encode("utf-16-le", "surrogatepass")
+    for (character,) in iter_unpack("<H", data):
+        expected = (31 * expected + character) % 2**32
+    assert java_string_hash(text) % 2**32 == expected
 
 
 @pytest.mark.parametrize(

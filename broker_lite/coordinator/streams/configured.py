@@ -6,11 +6,12 @@ them would hold up all other clients.
 Rule: U-12 (InternalTopicManager).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import IntEnum
+from functools import cache
 from typing import Final, NamedTuple
 
-from broker_lite.coordinator.streams.java_order import hash_order
+from broker_lite.coordinator.streams.java_order import hash_order, spread_hash
 from broker_lite.coordinator.streams.partition_counts import (
     IncorrectlyPartitioned,
     partition_counts,
@@ -151,14 +152,15 @@ def _to_create(
     Raises:
         IncorrectlyPartitioned: one of those that exist has another number of partitions.
     """
+    hash_of = cache(spread_hash)
     wanted = {
         topic.name: topic
         for each in subtopologies.values()
         for some in (each.repartition_sources, each.changelogs)
-        for topic in _hashed(some)
+        for topic in _hashed(some, hash_of)
     }
     missing = {}
-    for name in hash_order(wanted):
+    for name in hash_order(wanted, hash_of=hash_of):
         topic = topics.get(name)
         if topic is None:
             missing[name] = wanted[name]
@@ -172,9 +174,9 @@ def _to_create(
     return missing
 
 
-def _hashed(topics: Iterable[TopicInfo]) -> list[TopicInfo]:
+def _hashed(topics: Iterable[TopicInfo], hash_of: Callable[[str], int]) -> list[TopicInfo]:
     by_name = {topic.name: topic for topic in topics}
-    return [by_name[name] for name in hash_order(by_name)]
+    return [by_name[name] for name in hash_order(by_name, hash_of=hash_of)]
 
 
 def _summary(names: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from broker_lite.coordinator.streams.configured import (
     StatusCode,
     configure,
 )
+from broker_lite.coordinator.streams.java_order import hash_order, spread_hash
 from broker_lite.coordinator.streams.topology import topology_of
 from broker_lite.errors import StreamsInvalidTopology, UnknownServerError
 from tests.coordinator.consumer.consumer_driver import FakeTopics
@@ -69,3 +70,21 @@ def test_a_config_that_comes_twice() -> None:
     told.state_changelog_topics = [topic]
     with pytest.raises(UnknownServerError):
         configured(told, t=1)
+
+
+def test_each_name_is_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U-12: names may be long, and there may be thousands of them."""
+    hashed: list[str] = []
+
+    def count(name: str) -> int:
+        hashed.append(name)
+        return spread_hash(name)
+
+    monkeypatch.setattr("broker_lite.coordinator.streams.configured.spread_hash", count)
+    found = configured(
+        subtopology("0", "t", sinks=["r"], changelogs=["c", "d"]),
+        subtopology("1", repartitions=[("r",)], changelogs=["e"]),
+        t=1,
+    )
+    assert [each.name for each in found.missing] == hash_order("cder")
+    assert sorted(hashed) == list("cder")
