@@ -6,9 +6,11 @@ Also tests: broker_lite.coordinator.streams.process.
 from collections import Counter
 from time import process_time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_lite.coordinator.streams import java_order
 from broker_lite.coordinator.streams.assign import MemberBefore, Wanted, assign_sticky
 from broker_lite.coordinator.streams.java_order import hash_order, hashes_of
 from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets
@@ -80,18 +82,23 @@ def test_a_process_has_a_task_once() -> None:
     assert all(not each.standby for each in targets.values())
 
 
-def test_a_large_group_does_not_hold_up_others() -> None:
-    """U-16: the hashes of the ids are known, so the time is that of the tasks."""
+def test_a_large_group_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U-16: the hashes of the ids are known, so the time is that of the tasks.
+
+    It takes 25 ms; the bound is that of a busy machine that counts which lines have run.
+    """
     ids = [f"{each:036}" for each in range(1_000)]
     before = members(**dict(zip(ids, ids, strict=True)))
     tasks = wanted(1, "x", x=1_000)
-    needed_s = []
-    for _ in range(3):
-        began_s = process_time()
-        targets = assign_sticky(before, tasks)
-        needed_s.append(process_time() - began_s)
+
+    def fail(_: str) -> int:
+        raise AssertionError("hashed again")
+
+    monkeypatch.setattr(java_order, "java_string_hash", fail)
+    began_s = process_time()
+    targets = assign_sticky(before, tasks)
+    assert process_time() - began_s < 0.5
     assert {len(each.active["x"]) for each in targets.values()} == {1}
-    assert min(needed_s) < 0.05
 
 
 @given(
