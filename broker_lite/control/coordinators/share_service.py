@@ -15,8 +15,9 @@ from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.background import Background
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_log import ShareLog
+from broker_lite.control.coordinators.share_settings import share_settings
 from broker_lite.control.coordinators.state_topic import StateTopic
-from broker_lite.control.metadata.image import GROUP_RESOURCE
+from broker_lite.control.metadata.image import TOPIC_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
@@ -24,10 +25,9 @@ from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import ShareSessions
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateUpdate
-from broker_lite.coordinator.share_records.states import ShareKey, ShareStates
+from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.coordinator.timers import Timers
 from broker_lite.errors import BrokerError
-from broker_lite.settings.configs.group_config import group_config_value
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -54,8 +54,8 @@ class Shares:
         """
         updates_max = cluster.settings.share_coordinator_snapshot_update_records_per_snapshot
         self._background = Background(alarm)
-        topic, states = StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max)
-        self.log = ShareLog(topic, states, clock, self._background)
+        topic = StateTopic(cluster, SHARE_TOPIC)
+        self.log = ShareLog(topic, updates_max, clock, self._background, self._has_topic)
         self._waits = ReplicationWaits(topic, clock, alarm)
         self._cluster = cluster
         self._clock = clock
@@ -72,6 +72,9 @@ class Shares:
     def start(self) -> None:
         """Load the kept states."""
         self.log.load_all()
+
+    def _has_topic(self, topic_id: bytes) -> bool:
+        return topic_id in self._cluster.topics_by_id
 
     def sessions_of(self, node_id: int) -> ShareSessions:
         """Return the share sessions of a broker."""
@@ -133,7 +136,7 @@ class Shares:
         partition = self._partitions.get(key)
         if partition is None:
             state = self.log.states.get(key)
-            settings = self.settings_of(key.group_id)
+            settings = self._settings[key.group_id] = self.settings_of(key.group_id)
             if state is None or state.start_offset == NO_START:
                 begin = self._begun.setdefault(key, start_offset)
                 partition = SharePartition(begin, (), settings)
@@ -318,36 +321,16 @@ class Shares:
         See: G-91.
         """
         known = self._settings.get(group_id)
-        if known is None:
-            settings = self._cluster.settings
-            configs = self._cluster.configs(GROUP_RESOURCE, group_id)
-
-            def number(name: str) -> int:
-                value = group_config_value(settings, configs, name)
-                assert isinstance(value, int)
-                return value
-
-            isolation = group_config_value(settings, configs, "share.isolation.level")
-            renew = group_config_value(settings, configs, "share.renew.acknowledge.enable")
-            known = ShareSettings(
-                lock_duration_ms=number("share.record.lock.duration.ms"),
-                delivery_count_max=number("share.delivery.count.limit"),
-                locks_max=number("share.partition.max.record.locks"),
-                offset_reset=str(group_config_value(settings, configs, "share.auto.offset.reset")),
-                is_committed=isolation == "read_committed",
-                may_renew=renew is True,
-            )
-            if any(key.group_id == group_id for key in self._partitions):
-                self._settings[group_id] = known
-        return known
+        return share_settings(self._cluster, group_id) if known is None else known
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Apply changed configs to groups."""
-        if not self._partitions:
+        if all(kind == TOPIC_RESOURCE for kind, _ in resources):
             return
-        self._settings.clear()
+        groups = {key.group_id for key in self._partitions}
+        self._settings = {each: share_settings(self._cluster, each) for each in groups}
         for key, partition in self._partitions.items():
-            partition.settings = self.settings_of(key.group_id)
+            partition.settings = self._settings[key.group_id]
 
     def topics_changed(self, deleted: Collection[Topic]) -> None:
         """End the states of deleted topics.
@@ -360,13 +343,15 @@ class Shares:
             self._waits.fail_all()
             self._begun.clear()
             self._forget_all(self._partitions)
+        if not gone:
+            return
         self.log.cancel(gone)
-        ended = [ShareStart(*key, None, 0) for key in self.log.states if key.topic_id in gone]
+        ended = [key for key in self.log.states if key.topic_id in gone]
         try:
-            if ended:
-                self.put_starts(ended)
+            self.put_starts([ShareStart(*key, None, 0) for key in ended])
         except BrokerError as error:
-            logger.error("share states of deleted topics are still there reason=%s", error)
+            logger.error("share states of deleted topics end later reason=%s", error)
+            self.log.end(ended)
 
     def partitions_moved(self, moved: Collection[Moved]) -> None:
         """Drop what is in flight of partitions that are led anew: their locks are lost.

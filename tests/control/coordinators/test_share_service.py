@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control.cluster.features import supported_features, without_share_groups
-from broker_lite.control.coordinators import share_log
+from broker_lite.control.coordinators import share_pruning
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import NO_START, ShareStart
@@ -132,7 +132,7 @@ def test_what_is_in_flight_is_forgotten_even_if_not_all_states_are_written(node:
 
 
 def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_log, "_PRUNED_RECORDS", 10)
+    monkeypatch.setattr(share_pruning, "_PRUNED_RECORDS", 10)
     key, _ = begun(node)
     for first in range(40):
         accept(node, key, first, first)
@@ -145,7 +145,7 @@ def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_k23_a_failure_to_prune_is_no_failure(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_log, "_PRUNED_RECORDS", 2)
+    monkeypatch.setattr(share_pruning, "_PRUNED_RECORDS", 2)
     key, _ = begun(node)
     log = node.cluster.log(SHARE_TOPIC, 0)
 
@@ -167,6 +167,26 @@ def test_k04_states_end_with_their_topics(node: Node) -> None:
     node.cluster.delete_topics([node.cluster.topics[SHARE_TOPIC]])
     assert not node.groups.shares.is_known(key)
     assert node.groups.shares.partition(key) is None
+
+
+def test_k04_states_that_cannot_end_now_end_later(node: Node) -> None:
+    key, _ = begun(node)
+    shares = node.groups.shares
+    with files_end_at(0):
+        shares.topics_changed([node.cluster.topics["s"]])
+        shares.on_time()
+    assert key in [*shares.log.states]
+    shares.put_starts([])  # the rest goes on with what begins next
+    shares.on_time()
+    assert [*shares.log.states] == []
+
+
+def test_k04_no_state_is_looked_at_when_no_topic_is_deleted(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(node)
+    monkeypatch.setattr(node.groups.shares.log, "states", None)
+    node.groups.shares.topics_changed([])
 
 
 def test_k24_what_is_in_flight_is_lost_when_a_partition_moves(tmp_path: Path) -> None:
