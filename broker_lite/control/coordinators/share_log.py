@@ -198,7 +198,7 @@ class ShareLog:
         try:
             for place, starts in places.items():
                 self._start_places({place: starts})
-                del waiting[place]  # it must not begin anew when something has become of it
+                del waiting[place]
         except BrokerError:
             for starts in waiting.values():
                 self._later.update((ShareKey(*each[:3]), each) for each in starts)
