@@ -201,7 +201,10 @@ class GroupState:
         if effects.notes:
             self.history.add(self._clock.now_ms(), effects.notes)
         if effects.share_starts and self.put_share_starts is not None:
-            self.put_share_starts(effects.share_starts)
+            try:
+                self.put_share_starts(effects.share_starts)
+            except BrokerError as error:  # the client may ask again
+                raise NotCoordinator(error.message or error.code.name) from error
         if effects.records:
             now_ms = self._clock.steady_ms()
             self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)
@@ -210,7 +213,7 @@ class GroupState:
         cause = cause_of(error)
         reason = cause if cause is not error else error.message or error.code.name
         logger.error("group state not written partition=%d reason=%s", partition, reason)
-        is_lost = isinstance(error, KafkaStorageError)
+        is_lost = isinstance(error, (KafkaStorageError, NotCoordinator))
         refusal = NotCoordinator if is_lost else UnknownServerError
         for token, _ in effects.replies:
             _refuse(token, refusal())

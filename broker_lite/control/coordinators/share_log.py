@@ -1,21 +1,22 @@
 """Keeps the states of share partitions in memory equal to their log, `__share_group_state`.
 
-What is older than the last snapshot of every state in a partition of the log is deleted from time
-to time, as Kafka does. States that have not changed for long are written once more before that.
+What takes long is done in the background: very many states begin or end there, and a long log is
+read again. Nothing is told of a state before that: who asks for a state that is still to begin has
+it begin at once, and a partition of the log that is being read is not available.
 
-What takes long is done in the background: very many states begin or end there, a long log is read
-again, and pruned. Nothing is told of a state before that: who asks for a state that is still to
-begin has it begin at once, and a partition of the log that is being read is not available.
+States whose topics do not exist any more end when they are read: the topic may have been deleted
+while they could not be written.
 """
 
 import logging
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import Final
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.coordinators.background import Background
+from broker_lite.control.coordinators.share_pruning import SharePruning
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
@@ -30,8 +31,6 @@ from broker_lite.wire import DecodeError
 
 logger = logging.getLogger("broker_lite.control")
 
-_PRUNED_RECORDS: Final = 20_000
-"""So many records of a partition are kept before what is not needed is deleted."""
 _AT_A_TIME: Final = 32
 """So many states are written or looked at in one step: 2 ms, or 20 while their logs are new."""
 _BEGUN_AT_ONCE: Final = 32
@@ -50,23 +49,38 @@ class ShareLog:
     """
 
     def __init__(
-        self, topic: StateTopic, states: ShareStates, clock: Clock, background: Background
+        self,
+        topic: StateTopic,
+        updates_max: int,
+        clock: Clock,
+        background: Background,
+        has_topic: Callable[[bytes], bool],
     ) -> None:
-        """Store the parts; nothing is read before load()."""
+        """Store the parts; nothing is read before load_all().
+
+        Args:
+            topic: of the log.
+            updates_max: how many updates of a state may follow its snapshot.
+            clock: of the process.
+            background: runs what takes long.
+            has_topic: returns whether there is a topic of an id.
+        """
         self.topic = topic
-        self.states = states
+        self.states = ShareStates(updates_max, self.place_of)
         self.background = background
         self._clock = clock
+        self._has_topic = has_topic
+        self._pruning = SharePruning(topic, self.states, clock, background)
         self._unloaded: set[int] = set()
         # by partition that is being read: the job that does so
         self._loading: dict[int, object] = {}
         # the states that still have to begin or end
-        self._later: dict[tuple[str, bytes, int], ShareStart] = {}
-        self._is_starting = False
-        # by partition that is being pruned: the job that does so
-        self._pruning: dict[int, object] = {}
-        # by partition: when its log is pruned next
-        self._prune_at: dict[int, int] = {}
+        self._later: dict[ShareKey, ShareStart] = {}
+        # those of them that the job in the background has not looked at yet; None without a job
+        self._rest: deque[ShareKey] | None = None
+        # Partitions whose states that had to wait could not be written. They are read again then,
+        # and what waits would fail again at once if it went on after that.
+        self._stuck: set[int] = set()
 
     def place_of(self, key: ShareKey) -> int:
         """Return the partition of the log that has a share partition's state.
@@ -83,79 +97,115 @@ class ShareLog:
             BrokerError: the state still has to begin or end, and cannot be written.
         """
         place = self.place_of(key)
-        if place in self._unloaded:
-            self.load(place)
-        if place in self._unloaded or place in self._loading:
-            raise CoordinatorNotAvailable
-        if self.topic.exists and self.topic.leader(place) == NO_LEADER:
+        if not self._open(place):
             raise CoordinatorNotAvailable
         start = self._later.pop(key, None)
         if start is not None:
-            self._start_or_keep([start])
+            self._start_or_keep({place: [start]})
         return place
+
+    def _open(self, place: int) -> bool:
+        """Load a partition if it could not be read before; return whether it is available."""
+        if place in self._unloaded:
+            self.load(place)
+        return self._is_available(place)
+
+    def _is_available(self, place: int) -> bool:
+        """Return whether the states of a partition can be read and written."""
+        if place in self._unloaded or place in self._loading:
+            return False
+        return not self.topic.exists or self.topic.leader(place) != NO_LEADER
 
     # -- writing
 
     def start(self, starts: Sequence[ShareStart]) -> None:
         """Begin states anew, or end them; most of very many do so in the background.
 
-        If the broker is killed before, a state begins when it is read. A start offset that somebody
-        has set is written at once, because nothing else has it.
+        Those that are not available now do so later. If the broker is killed before, a state begins
+        when it is read. A start offset that somebody has set is written at once, because nothing
+        else has it.
 
         Raises:
+            CoordinatorNotAvailable: a start offset cannot be written; nothing was.
             BrokerError: some of them may not be written.
 
         See: K-03.
         """
-        now, later = [*starts[:_BEGUN_AT_ONCE]], {}
+        now, later = [*starts[:_BEGUN_AT_ONCE]], list[ShareStart]()
         for each in starts[_BEGUN_AT_ONCE:]:
-            if each.start_offset is None or each.start_offset == NO_START:
-                later[each[:3]] = each
-            else:
-                now.append(each)
+            (later if _may_wait(each) else now).append(each)
+        places, unavailable = self._by_place(now, self._open)
+        if not all(map(_may_wait, unavailable)):
+            raise CoordinatorNotAvailable
         for each in now if self._later else ():
-            self._later.pop(each[:3], None)
-        self._start_now(now)
-        self._later.update(later)
-        if self._later and not self._is_starting:
-            self._is_starting = True
-            self.background.add(self._start_rest())
+            self._later.pop(ShareKey(*each[:3]), None)
+        self._start_places(places)
+        self._start_later([*unavailable, *later])
+
+    def end(self, keys: Iterable[ShareKey]) -> None:
+        """End states in the background."""
+        self._start_later([ShareStart(*key, None, 0) for key in keys])
 
     def cancel(self, topic_ids: Container[bytes]) -> None:
         """Let no state of topics begin any more: they were deleted."""
         self._later = {key: start for key, start in self._later.items() if key[1] not in topic_ids}
 
-    def _start_rest(self) -> Iterator[None]:
+    def _start_later(self, starts: Sequence[ShareStart]) -> None:
+        """Begin or end states in the background, and those that had to wait before."""
+        added = {ShareKey(*each[:3]): each for each in starts}
+        self._later.update(added)
+        if self._rest is not None:
+            self._rest += added
+        elif self._later:
+            self._rest = deque(self._later)
+            self.background.add(self._start_rest(self._rest))
+
+    def _start_rest(self, rest: "deque[ShareKey]") -> Iterator[None]:
         """Begin or end the states that had to wait; what cannot be written waits on."""
-        while self._later:
-            some = [*islice(self._later.values(), _AT_A_TIME)]
-            for each in some:
-                del self._later[each[:3]]
+        while rest:
+            keys = [rest.popleft() for _ in range(min(len(rest), _AT_A_TIME))]
+            some = {key: self._later.pop(key) for key in keys if key in self._later}
+            places, unavailable = self._by_place([*some.values()], self._is_available)
+            self._later.update((ShareKey(*each[:3]), each) for each in unavailable)
+            self._stuck.update(places)
             try:
-                self._start_or_keep(some)
+                self._start_or_keep(places)
             except BrokerError as error:
                 logger.error("share states do not begin yet reason=%s", error)
                 break
             yield
-        self._is_starting = False
+        if self._rest is rest:
+            self._rest = None
 
-    def _start_or_keep(self, starts: Sequence[ShareStart]) -> None:
+    def _by_place(
+        self, starts: Sequence[ShareStart], is_available: Callable[[int], bool]
+    ) -> tuple[dict[int, list[ShareStart]], list[ShareStart]]:
+        """Return starts by the partition of the log, and those whose partition is unavailable."""
+        every: dict[int, list[ShareStart]] = {}
+        for start in starts:
+            every.setdefault(self.place_of(ShareKey(*start[:3])), []).append(start)
+        places = {place: several for place, several in every.items() if is_available(place)}
+        others = [several for place, several in every.items() if place not in places]
+        return places, [each for several in others for each in several]
+
+    def _start_or_keep(self, places: dict[int, list[ShareStart]]) -> None:
         """Begin or end states; if they cannot be written, they still have to begin or end.
 
         Raises:
             BrokerError: some of them may not be written.
         """
+        waiting = dict(places)
         try:
-            self._start_now(starts)
+            for place, starts in places.items():
+                self._start_places({place: starts})
+                del waiting[place]
         except BrokerError:
-            self._later.update((each[:3], each) for each in starts)
+            for starts in waiting.values():
+                self._later.update((ShareKey(*each[:3]), each) for each in starts)
             raise
 
-    def _start_now(self, starts: Sequence[ShareStart]) -> None:
+    def _start_places(self, places: dict[int, list[ShareStart]]) -> None:
         now_ms = self._clock.now_ms()
-        places: dict[int, list[ShareStart]] = {}
-        for start in starts:
-            places.setdefault(self.check(ShareKey(*start[:3])), []).append(start)
         for place, several in places.items():
             self._write(place, partial(self._begin, several, now_ms))
 
@@ -181,45 +231,8 @@ class ShareLog:
             logger.error("share state not written partition=%d reason=%s", place, error)
             self.reload(place)
             raise
-        end_offset = self.topic.end_offset(place)
-        if end_offset >= self._prune_at.setdefault(place, end_offset + _PRUNED_RECORDS):
-            self._prune_at[place] = end_offset + _PRUNED_RECORDS
-            job = self._pruning[place] = object()
-            self.background.add(self._prune(place, end_offset, job))
-
-    def _prune(self, place: int, end_offset: int, job: object) -> Iterator[None]:
-        """Delete the records that are older than the last snapshots of all states of a place.
-
-        Nothing is deleted if the states are read again meanwhile: the log may have been cut, and
-        have other records before `end_offset`.
-
-        Rule: K-23 (ShareCoordinatorService.performRecordPruning).
-        """
-        now_ms = self._clock.now_ms()
-        try:
-            for keys in self._keys_of(place):
-                if self._pruning.get(place) is not job:
-                    return
-                records = [self.states.snapshot(key, now_ms) for key in keys]
-                if records:
-                    self.topic.append(place, records, now_ms=now_ms)
-                yield
-            log = self.topic.loaded_log(place)
-            if log is not None and self._pruning.get(place) is job:
-                log.delete_records_before(min(end_offset, log.high_watermark))
-        except BrokerError as error:
-            logger.error("share state not pruned partition=%d reason=%s", place, error)
-
-    def _keys_of(self, place: int) -> Iterator[list[ShareKey]]:
-        """Yield the states of a place, some at a time; they may change meanwhile."""
-        keys = [*self.states]
-        for begin in range(0, len(keys), _AT_A_TIME):
-            some = keys[begin : begin + _AT_A_TIME]
-            yield [
-                each
-                for each in some
-                if self.place_of(each) == place and self.states.get(each) is not None
-            ]
+        self._stuck.discard(place)
+        self._pruning.on_append(place)
 
     # -- loading
 
@@ -233,6 +246,16 @@ class ShareLog:
         self._unloaded.discard(place)
         for _ in self._load(place):
             pass
+        self._go_on(place)
+
+    def _go_on(self, place: int) -> None:
+        """End the states of topics that do not exist, and go on with those that had to wait.
+
+        See: K-04.
+        """
+        if place in self._unloaded or place in self._stuck:
+            return
+        self.end(key for key in self.states.keys_of(place) if not self._has_topic(key.topic_id))
 
     def _load(self, place: int) -> Iterator[None]:
         count = 0
@@ -254,8 +277,7 @@ class ShareLog:
         If that takes long, it is done in the background. Until then the states are not available.
         """
         self._unloaded.discard(place)
-        self._pruning.pop(place, None)
-        self._prune_at.pop(place, None)
+        self._pruning.cancel(place)
         job = self._loading[place] = object()
         steps = self._reload(place, job)
         log = self.topic.loaded_log(place)
@@ -274,6 +296,7 @@ class ShareLog:
                 return
         if self._loading.get(place) is job:
             del self._loading[place]
+            self._go_on(place)
 
     def _drop_and_load(self, place: int) -> Iterator[None]:
         yield from self._drop(place)
@@ -281,12 +304,14 @@ class ShareLog:
             yield from self._load(place)
 
     def _drop(self, place: int) -> Iterator[None]:
-        for keys in self._keys_of(place):
-            self.states.forget(keys)
+        keys = self.states.keys_of(place)
+        for begin in range(0, len(keys), _AT_A_TIME):
+            self.states.forget(keys[begin : begin + _AT_A_TIME])
             yield
 
     def reload_some(self, places: Collection[int]) -> None:
         """Do as reload() for some partitions, whose leader changed."""
+        self._stuck.difference_update(places)
         for place in places:
             self.reload(place)
 
@@ -296,5 +321,10 @@ class ShareLog:
         self._unloaded.clear()
         self._loading.clear()
         self._later.clear()
-        self._pruning.clear()
-        self._prune_at.clear()
+        self._stuck.clear()
+        self._pruning.cancel_all()
+
+
+def _may_wait(start: ShareStart) -> bool:
+    """Return whether a state may begin or end later: nothing is lost if it never does so."""
+    return start.start_offset is None or start.start_offset == NO_START

@@ -6,17 +6,20 @@ written, it is dropped, and made again of what is written. So acknowledged recor
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from time import perf_counter
 from typing import Final
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
-from broker_lite.control.coordinators.background import Background
+from broker_lite.control.coordinators.background import SLICE_S, Background
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_log import ShareLog
+from broker_lite.control.coordinators.share_releases import ShareReleases
+from broker_lite.control.coordinators.share_settings import share_settings
 from broker_lite.control.coordinators.state_topic import StateTopic
-from broker_lite.control.metadata.image import GROUP_RESOURCE
+from broker_lite.control.metadata.image import TOPIC_RESOURCE
 from broker_lite.control.metadata.topic import NO_LEADER, Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
@@ -24,10 +27,9 @@ from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import ShareSessions
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateUpdate
-from broker_lite.coordinator.share_records.states import ShareKey, ShareStates
+from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.coordinator.timers import Timers
 from broker_lite.errors import BrokerError
-from broker_lite.settings.configs.group_config import group_config_value
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -54,8 +56,8 @@ class Shares:
         """
         updates_max = cluster.settings.share_coordinator_snapshot_update_records_per_snapshot
         self._background = Background(alarm)
-        topic, states = StateTopic(cluster, SHARE_TOPIC), ShareStates(updates_max)
-        self.log = ShareLog(topic, states, clock, self._background)
+        topic = StateTopic(cluster, SHARE_TOPIC)
+        self.log = ShareLog(topic, updates_max, clock, self._background, self._has_topic)
         self._waits = ReplicationWaits(topic, clock, alarm)
         self._cluster = cluster
         self._clock = clock
@@ -65,6 +67,7 @@ class Shares:
         # written drops a share partition, and with it what was acquired; it begins there again.
         self._begun: dict[ShareKey, int] = {}
         self._timers: Timers[ShareKey] = Timers()
+        self._releases = ShareReleases(self._background, self._release)
         self._listeners: dict[ShareKey, dict[Listener, None]] = {}
         self._settings: dict[str, ShareSettings] = {}
         self._sessions: dict[int, ShareSessions] = {}
@@ -72,6 +75,9 @@ class Shares:
     def start(self) -> None:
         """Load the kept states."""
         self.log.load_all()
+
+    def _has_topic(self, topic_id: bytes) -> bool:
+        return topic_id in self._cluster.topics_by_id
 
     def sessions_of(self, node_id: int) -> ShareSessions:
         """Return the share sessions of a broker."""
@@ -114,6 +120,7 @@ class Shares:
             CoordinatorNotAvailable: nobody knows now.
         """
         self.log.check(key)
+        self._releases.catch_up(key)
         return self.log.states.get(key) is not None
 
     def needs_start(self, key: ShareKey) -> bool:
@@ -133,7 +140,7 @@ class Shares:
         partition = self._partitions.get(key)
         if partition is None:
             state = self.log.states.get(key)
-            settings = self.settings_of(key.group_id)
+            settings = self._settings[key.group_id] = self.settings_of(key.group_id)
             if state is None or state.start_offset == NO_START:
                 begin = self._begun.setdefault(key, start_offset)
                 partition = SharePartition(begin, (), settings)
@@ -195,14 +202,14 @@ class Shares:
             self._alarm.due_at(deadline_ms)
 
     def release(self, group_id: str, member_id: str, keys: Iterable[ShareKey]) -> None:
-        """End all locks of a member whose share session has ended.
+        """End all locks of a member whose share session has ended; most of many by and by.
+
+        Who wants to read from a share partition before that has its locks end at once.
 
         See: K-16 (SharePartitionManager.releaseSession).
         """
-        for key in keys:
-            partition = self._partitions.get(key)
-            if partition is not None and key.group_id == group_id:
-                self._settle_quietly(key, partition.release(member_id))
+        released = [key for key in keys if key.group_id == group_id and key in self._partitions]
+        self._releases.add(released, member_id)
 
     def forget_group(self, group_id: str, node_id: int) -> None:
         """Forget what a group has in flight of the partitions that a broker leads.
@@ -216,9 +223,15 @@ class Shares:
             for key in {**self._begun, **self._partitions}
             if key.group_id == group_id and self._leader_of(key) == node_id
         ]
-        for key in keys:
+        self._releases.add(keys, None)
+
+    def _release(self, key: ShareKey, member_id: str | None) -> None:
+        partition = self._partitions.get(key)
+        if member_id is None:
             self._begun.pop(key, None)
             self._forget(key)
+        elif partition is not None:
+            self._settle_quietly(key, partition.release(member_id))
 
     def _settle_quietly(self, key: ShareKey, update: StateUpdate | None) -> None:
         """Do as settle() for what no client waits for."""
@@ -283,32 +296,40 @@ class Shares:
         deadlines = [each for one in owners if (each := one.next_deadline_ms()) is not None]
         return min(deadlines, default=None)
 
-    def run_due(self) -> int:
-        """End the locks that are due before a request is handled; return the time.
+    def run_due(self, key: ShareKey) -> int:
+        """End the locks of a share partition that are due before it is used; return the time.
 
         So a member never acknowledges what it has no lock for.
         """
+        self._releases.catch_up(key)
         now_ms = self._clock.steady_ms()
-        deadline_ms = self._timers.next_deadline_ms()
+        deadline_ms = self._timers.deadline_ms(key)
         if deadline_ms is not None and deadline_ms <= now_ms:
-            self._end_locks(now_ms)
+            self._timers.cancel(key)
+            self._end_locks(key, now_ms)
         return now_ms
 
     def on_time(self) -> None:
-        """End the locks and waits that are due, and go on with what is done in the background."""
+        """End the locks and waits that are due, and go on with what is done in the background.
+
+        Of very many locks it ends those of one slice, and has to be called again.
+        """
         self._waits.on_time()
-        self._end_locks(self._clock.steady_ms())
+        now_ms, end_s = self._clock.steady_ms(), perf_counter() + SLICE_S
+        while (key := self._timers.pop_due(now_ms)) is not None:
+            self._end_locks(key, now_ms)
+            if perf_counter() >= end_s:
+                break
         self._background.on_time()
 
-    def _end_locks(self, now_ms: int) -> None:
-        """End the locks that are due.
+    def _end_locks(self, key: ShareKey, now_ms: int) -> None:
+        """End the locks of a share partition that are due.
 
         See: K-15.
         """
-        while (key := self._timers.pop_due(now_ms)) is not None:
-            partition = self._partitions.get(key)
-            if partition is not None:
-                self._settle_quietly(key, partition.on_time(now_ms))
+        partition = self._partitions.get(key)
+        if partition is not None:
+            self._settle_quietly(key, partition.on_time(now_ms))
 
     # -- changes of the cluster
 
@@ -318,36 +339,16 @@ class Shares:
         See: G-91.
         """
         known = self._settings.get(group_id)
-        if known is None:
-            settings = self._cluster.settings
-            configs = self._cluster.configs(GROUP_RESOURCE, group_id)
-
-            def number(name: str) -> int:
-                value = group_config_value(settings, configs, name)
-                assert isinstance(value, int)
-                return value
-
-            isolation = group_config_value(settings, configs, "share.isolation.level")
-            renew = group_config_value(settings, configs, "share.renew.acknowledge.enable")
-            known = ShareSettings(
-                lock_duration_ms=number("share.record.lock.duration.ms"),
-                delivery_count_max=number("share.delivery.count.limit"),
-                locks_max=number("share.partition.max.record.locks"),
-                offset_reset=str(group_config_value(settings, configs, "share.auto.offset.reset")),
-                is_committed=isolation == "read_committed",
-                may_renew=renew is True,
-            )
-            if any(key.group_id == group_id for key in self._partitions):
-                self._settings[group_id] = known
-        return known
+        return share_settings(self._cluster, group_id) if known is None else known
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Apply changed configs to groups."""
-        if not self._partitions:
+        if all(kind == TOPIC_RESOURCE for kind, _ in resources):
             return
-        self._settings.clear()
+        groups = {key.group_id for key in self._partitions}
+        self._settings = {each: share_settings(self._cluster, each) for each in groups}
         for key, partition in self._partitions.items():
-            partition.settings = self.settings_of(key.group_id)
+            partition.settings = self._settings[key.group_id]
 
     def topics_changed(self, deleted: Collection[Topic]) -> None:
         """End the states of deleted topics.
@@ -360,13 +361,15 @@ class Shares:
             self._waits.fail_all()
             self._begun.clear()
             self._forget_all(self._partitions)
+        if not gone:
+            return
         self.log.cancel(gone)
-        ended = [ShareStart(*key, None, 0) for key in self.log.states if key.topic_id in gone]
+        ended = [key for key in self.log.states if key.topic_id in gone]
         try:
-            if ended:
-                self.put_starts(ended)
+            self.put_starts([ShareStart(*key, None, 0) for key in ended])
         except BrokerError as error:
-            logger.error("share states of deleted topics are still there reason=%s", error)
+            logger.error("share states of deleted topics end later reason=%s", error)
+            self.log.end(ended)
 
     def partitions_moved(self, moved: Collection[Moved]) -> None:
         """Drop what is in flight of partitions that are led anew: their locks are lost.

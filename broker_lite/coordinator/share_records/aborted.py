@@ -4,6 +4,10 @@ A difference to Kafka: where the start offset was moved into a record batch that
 behind it, and the batch is read, Kafka answers UNKNOWN_SERVER_ERROR. Here the member gets what
 follows.
 
+A difference to Kafka: the start offset moves behind aborted records at once. Kafka moves it with
+the next acknowledgement. Until then its aborted records count as in flight, and a group stops at an
+aborted transaction of `group.share.partition.max.record.locks` records.
+
 Rule: K-19 (SharePartition.maybeFilterAbortedTransactionalAcquiredRecords).
 """
 
@@ -32,8 +36,8 @@ def archive_aborted(
 ) -> list[Acquired]:
     """Archive what was acquired of aborted transactions; return what the member gets.
 
-    That is not written, and the start offset stays: both follow with the next change. What is read
-    again after a restart is archived again.
+    The start offset moves behind them in memory, so that they leave room for what follows. Nothing
+    is written before the next change: what is read again after a restart is archived again.
 
     Args:
         partition: the share partition.
@@ -60,4 +64,6 @@ def archive_aborted(
             left.append(one._replace(first_offset=first))
     for _, run in partition.in_flight.cut(ended):
         run.settle(RecordState.ARCHIVED, partition.settings.delivery_count_max)
+    if ended:
+        partition.move_start()
     return left

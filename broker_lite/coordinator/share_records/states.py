@@ -7,7 +7,7 @@ Rule: K-21 (ShareCoordinatorShard).
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple, TypeVar
@@ -44,6 +44,7 @@ class KeptState:
         leader_epoch: of the partition's leader at the last change.
         update_count: how many updates have followed the last snapshot.
         created_ms: when the state began.
+        place: the partition of the log that has it.
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class KeptState:
         "complete_count",
         "created_ms",
         "leader_epoch",
+        "place",
         "snapshot_epoch",
         "start_offset",
         "state_epoch",
@@ -66,6 +68,11 @@ class KeptState:
         self.complete_count = 0 if start_offset != NO_START else -1
         self.update_count = 0
         self.batches: list[StateBatch] = []
+        self.place = 0
+
+
+def _one_place(_key: ShareKey) -> int:
+    return 0
 
 
 class ShareStates:
@@ -75,9 +82,17 @@ class ShareStates:
         updates_max: how many updates may follow a snapshot.
     """
 
-    def __init__(self, updates_max: int) -> None:
+    def __init__(self, updates_max: int, place_of: Callable[[ShareKey], int] = _one_place) -> None:
+        """Begin without a state.
+
+        Args:
+            updates_max: how many updates may follow a snapshot.
+            place_of: returns the partition of the log that has a state.
+        """
         self.updates_max = updates_max
+        self._place_of = place_of
         self._by_key: dict[ShareKey, KeptState] = {}
+        self._keys: dict[int, dict[ShareKey, None]] = {}
 
     def get(self, key: ShareKey) -> KeptState | None:
         """Return a state; None if there is none."""
@@ -91,6 +106,10 @@ class ShareStates:
         """Iterate over the share partitions that have a state."""
         return iter(self._by_key)
 
+    def keys_of(self, place: int) -> list[ShareKey]:
+        """Return the share partitions whose states a partition of the log has."""
+        return [*self._keys.get(place, ())]
+
     def start(self, start: ShareStart, now_ms: int) -> StateRecord:
         """Begin a state anew, or end it; return the record of that.
 
@@ -98,13 +117,13 @@ class ShareStates:
         """
         key = ShareKey(*start[:3])
         if start.start_offset is None:
-            self._by_key.pop(key, None)
+            self._pop(key)
             return StateRecord(snapshot_key(key), None)
         before = self._by_key.get(key)
         state = KeptState(start.start_offset, start.state_epoch, now_ms)
         if before is not None:
             state.snapshot_epoch = before.snapshot_epoch + 1
-        self._by_key[key] = state
+        self._put(key, state)
         return self._snapshot(key, state, now_ms)
 
     def update(
@@ -117,7 +136,7 @@ class ShareStates:
         """
         state = self._by_key.get(key)
         if state is None:
-            state = self._by_key[key] = KeptState(NO_START, 0, now_ms)
+            state = self._put(key, KeptState(NO_START, 0, now_ms))
             state.update_count = self.updates_max
         _change(state, update)
         state.leader_epoch = leader_epoch
@@ -193,9 +212,9 @@ class ShareStates:
         key = ShareKey(said.group_id, said.topic_id, said.partition)
         if record_type == _SNAPSHOT:
             if value is None:
-                self._by_key.pop(key, None)
+                self._pop(key)
             else:
-                self._by_key[key] = _read_snapshot(value)
+                self._put(key, _read_snapshot(value))
         elif record_type == _UPDATE and value is not None:
             state = self._by_key.get(key)
             if state is not None:
@@ -209,7 +228,22 @@ class ShareStates:
     def forget(self, keys: Iterable[ShareKey]) -> None:
         """Drop states from memory."""
         for key in [*keys]:
-            self._by_key.pop(key, None)
+            self._pop(key)
+
+    def _put(self, key: ShareKey, state: KeptState) -> KeptState:
+        before = self._by_key.get(key)
+        state.place = self._place_of(key) if before is None else before.place
+        self._by_key[key] = state
+        self._keys.setdefault(state.place, {})[key] = None
+        return state
+
+    def _pop(self, key: ShareKey) -> None:
+        state = self._by_key.pop(key, None)
+        if state is not None:
+            keys = self._keys[state.place]
+            del keys[key]
+            if not keys:
+                del self._keys[state.place]
 
 
 def _change(state: KeptState, update: StateUpdate) -> None:

@@ -180,14 +180,14 @@ async def _acknowledge(
     Raises:
         BrokerError: it does not count; or only a first part of it does.
     """
-    shares.run_due()
+    shares.run_due(found.key)
     parts = []
     async for part in in_turns(in_parts(_opened(shares, found), batches), at_least=1):
         if part is not batches:  # nothing counts unless all parts are right
             check_acquired(_opened(shares, found), member_id, part)
         parts.append(part)
     async for part in in_turns(parts, at_least=1):
-        now_ms = shares.run_due()
+        now_ms = shares.run_due(found.key)
         update = acknowledge(_opened(shares, found), member_id, part, now_ms)
         shares.settle(found.key, update, found.log.leader_epoch)
 

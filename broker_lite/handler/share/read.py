@@ -84,7 +84,7 @@ async def read_and_acquire(
     See: K-11 (DelayedShareFetch).
     """
     key, log = found
-    shares.run_due()
+    shares.run_due(key)
     if not _may_acquire(shares, key, partition):
         return
     first_offset = partition.next_offset()
@@ -92,7 +92,7 @@ async def read_and_acquire(
     if read.slice is None:
         return
     batches = await _batches(log, read.slice, partition, wish)
-    deadline_ms = shares.run_due() + partition.settings.lock_duration_ms
+    deadline_ms = shares.run_due(key) + partition.settings.lock_duration_ms
     if not _may_acquire(shares, key, partition):
         return
     headers = batches.headers

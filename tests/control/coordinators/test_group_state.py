@@ -1,7 +1,7 @@
 """What is in memory of groups and what their log says: restarts, and logs that fail."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -13,9 +13,9 @@ from broker_lite.control.cluster.watcher import Watchers
 from broker_lite.control.metadata.image import GROUP_RESOURCE
 from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.topics.topic_rules import Growth, NewTopic
-from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.effects import Caller, Effects, ShareStart
 from broker_lite.coordinator.groups.members import GroupMembers
-from broker_lite.errors import NotCoordinator, UnknownServerError
+from broker_lite.errors import CoordinatorNotAvailable, NotCoordinator, UnknownServerError
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
 from tests.control.group_node import Node, error_of
@@ -185,6 +185,29 @@ def test_a_step_too_large_for_its_log_is_an_error_of_the_server(
         assert node.states() == {"g": "Empty"}
 
     asyncio.run(scene())
+
+
+def test_k40_the_client_may_ask_again_if_a_state_of_a_share_group_is_not_available(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(node.commit())
+
+    def unavailable(starts: Sequence[ShareStart]) -> None:
+        raise CoordinatorNotAvailable
+
+    def starting(request: Any, caller: Caller, now_ms: int) -> Effects:
+        effects = Effects()
+        effects.share_starts.append(ShareStart("g", bytes(16), 0, 7, 1))
+        effects.reply(caller.token, messages.HeartbeatResponse())
+        return effects
+
+    async def scene() -> None:
+        with pytest.raises(NotCoordinator):
+            await node.groups.ask(starting, "g", None, Caller(0, "", "", None))
+
+    monkeypatch.setattr(node.groups._state, "put_share_starts", unavailable)
+    asyncio.run(scene())
+    assert node.offsets() == {("t", 0): 7}
 
 
 def test_an_event_that_breaks_leaves_what_the_log_says(

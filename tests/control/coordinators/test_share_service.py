@@ -1,12 +1,13 @@
 """Share partitions over changes of the cluster and failures of their log."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from broker_lite.control.cluster.features import supported_features, without_share_groups
-from broker_lite.control.coordinators import share_log
+from broker_lite.control.coordinators import share_pruning, share_releases, share_service
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import NO_START, ShareStart
@@ -67,6 +68,52 @@ def test_k15_locks_end_with_the_alarm(node: Node) -> None:
     assert state is not None
     assert state.batches == [(0, 9, 0, 1)]
     assert node.groups.shares.next_deadline_ms() is None
+
+
+def test_k15_very_many_locks_end_in_slices(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(share_service, "SLICE_S", 0.0)
+    key, _ = begun(node)
+    shares = node.groups.shares
+    keys = [key._replace(partition=each) for each in range(3)]
+    shares.put_starts([ShareStart(*each, 0, 1) for each in keys])
+    for each in keys:
+        take(node, shares.open(each, 0), 0, 9)
+        shares.settle(each, None, 0)
+    node.clock.step(30_000)
+    now_ms = node.clock.steady_ms()
+    assert shares.run_due(keys[2]) == now_ms
+    assert ended(node, keys) == [False, False, True]
+    shares.on_time()
+    assert ended(node, keys) == [True, False, True]
+    assert shares.next_deadline_ms() == now_ms
+    shares.on_time()
+    assert ended(node, keys) == [True, True, True]
+    assert shares.next_deadline_ms() is None
+
+
+def ended(node: Node, keys: Sequence[ShareKey]) -> list[bool]:
+    """Return of which share partitions the locks have ended."""
+    states = [node.groups.shares.log.states.get(key) for key in keys]
+    return [state is not None and state.batches == [(0, 9, 0, 1)] for state in states]
+
+
+def test_k16_k26_who_uses_a_share_partition_finds_no_lock_of_a_session_that_has_ended(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share_releases, "_AT_ONCE", 0)
+    key, partition = begun(node)
+    shares = node.groups.shares
+    take(node, partition, 0, 9)
+    shares.release("h", "m", [key])
+    shares.release("g", "m", [key])
+    assert ended(node, [key]) == [False]
+    shares.run_due(key)
+    assert ended(node, [key]) == [True]
+    assert shares.partition(key) is partition
+    shares.forget_group("g", node.cluster.node_id)
+    assert shares.partition(key) is partition
+    assert shares.is_known(key)
+    assert shares.partition(key) is None
 
 
 def test_g115_k20_states_are_read_back(node: Node) -> None:
@@ -132,7 +179,7 @@ def test_what_is_in_flight_is_forgotten_even_if_not_all_states_are_written(node:
 
 
 def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_log, "_PRUNED_RECORDS", 10)
+    monkeypatch.setattr(share_pruning, "_PRUNED_RECORDS", 10)
     key, _ = begun(node)
     for first in range(40):
         accept(node, key, first, first)
@@ -145,7 +192,7 @@ def test_k23_the_log_is_pruned(node: Node, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_k23_a_failure_to_prune_is_no_failure(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_log, "_PRUNED_RECORDS", 2)
+    monkeypatch.setattr(share_pruning, "_PRUNED_RECORDS", 2)
     key, _ = begun(node)
     log = node.cluster.log(SHARE_TOPIC, 0)
 
@@ -167,6 +214,26 @@ def test_k04_states_end_with_their_topics(node: Node) -> None:
     node.cluster.delete_topics([node.cluster.topics[SHARE_TOPIC]])
     assert not node.groups.shares.is_known(key)
     assert node.groups.shares.partition(key) is None
+
+
+def test_k04_states_that_cannot_end_now_end_later(node: Node) -> None:
+    key, _ = begun(node)
+    shares = node.groups.shares
+    with files_end_at(0):
+        shares.topics_changed([node.cluster.topics["s"]])
+        shares.on_time()
+    assert key in [*shares.log.states]
+    shares.put_starts([])  # the rest goes on with what begins next
+    shares.on_time()
+    assert [*shares.log.states] == []
+
+
+def test_k04_no_state_is_looked_at_when_no_topic_is_deleted(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(node)
+    monkeypatch.setattr(node.groups.shares.log, "states", None)
+    node.groups.shares.topics_changed([])
 
 
 def test_k24_what_is_in_flight_is_lost_when_a_partition_moves(tmp_path: Path) -> None:

@@ -16,15 +16,28 @@ def test_k19_they_are_taken_out_of_what_was_acquired() -> None:
     assert driver.partition.start_offset == 20
 
 
-def test_k19_the_start_moves_with_the_next_change() -> None:
+def test_k19_the_start_moves_at_once_and_is_written_with_the_next_change() -> None:
     driver = Driver(5, 5)
     acquired = [Acquired(*each) for each in driver.fetch(count=1)]
     assert archive_aborted(driver.partition, acquired, [Range(0, 4)]) == []
-    assert (driver.partition.start_offset, driver.partition.next_offset()) == (0, 5)
+    assert (driver.partition.start_offset, driver.partition.next_offset()) == (5, 5)
+    assert driver.updates == []
     assert driver.fetch() == [(5, 9, 1)]
     driver.say((9, 9, [1]))
-    assert driver.updates == [(0, 6, [(9, 9, 2, 1)])]
+    assert driver.updates == [(5, 1, [(9, 9, 2, 1)])]
     assert driver.partition.start_offset == 5
+
+
+def test_k19_a_long_aborted_transaction_leaves_room_for_what_follows() -> None:
+    driver = Driver(*[500] * 5, locks_max=2000)
+    for batch in driver.batches[:4]:
+        acquired = [Acquired(*each) for each in driver.fetch()]
+        assert acquired == [(batch.first, batch.last, 1)]
+        assert archive_aborted(driver.partition, acquired, [batch]) == []
+    assert driver.partition.in_flight_count == 0
+    assert driver.fetch() == [(2000, 2499, 1)]
+    driver.restart()  # what was not written is read again
+    assert driver.partition.start_offset == 0
 
 
 def test_k19_an_aborted_batch_may_lie_in_two_that_were_acquired() -> None:

@@ -106,3 +106,21 @@ def test_an_update_of_an_unknown_state() -> None:
 def test_a_broken_record(key: bytes) -> None:
     with pytest.raises(DecodeError):
         ShareStates(1).replay(key, b"")
+
+
+def test_the_states_of_a_partition_of_the_log() -> None:
+    states = ShareStates(1, lambda key: key.partition % 2)
+    keys = [KEY._replace(partition=each) for each in range(4)]
+    for key in keys:
+        states.start(ShareStart(*key, -1, 2), 100)
+    assert states.keys_of(0) == [keys[0], keys[2]]
+    states.start(ShareStart(*keys[0], 7, 3), 100)
+    states.start(ShareStart(*keys[1], None, 3), 100)
+    assert (states.keys_of(0), states.keys_of(1)) == ([keys[0], keys[2]], [keys[3]])
+    states.forget(keys)
+    assert (states.keys_of(0), states.keys_of(1)) == ([], [])
+    read = ShareStates(1, lambda _key: 5)
+    read.replay(*ShareStates(1).start(ShareStart(*KEY, -1, 2), 100))
+    assert read.keys_of(5) == [KEY]
+    read.replay(snapshot_key(KEY), None)
+    assert read.keys_of(5) == []
