@@ -7,7 +7,7 @@ python -m tests.differential.compare_shares --seed 1 --count 100 --wide --jobs 8
 import argparse
 import random
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,6 @@ from tests.support.reference_kafka import ReferenceKafka
 MEMBERS: Final = ("a", "b")
 STEPS: Final = 45
 Step = tuple[str, tuple[Any, ...]]
-Different = list[list[str]]
-"""The seeds that differ, each with its steps in words."""
 
 
 class Scenario:
@@ -152,8 +150,10 @@ def _has_failed(answer: Any) -> bool:
     return bool(answer == -1)
 
 
-def run(seeds: Iterable[int], folder: Path, *, is_wide: bool = False, jobs: int = 1) -> Different:
-    """Compare seeds on two brokers that are started for them; return the ones that differ.
+def run(
+    seeds: Sequence[int], folder: Path, *, is_wide: bool = False, jobs: int = 1
+) -> Mapping[int, list[str]]:
+    """Compare seeds on two brokers that are started for them; return what differs, by seed.
 
     Args:
         seeds: of the steps.
@@ -168,7 +168,8 @@ def run(seeds: Iterable[int], folder: Path, *, is_wide: bool = False, jobs: int 
             compare_wide if is_wide else compare, kafka_port=kafka.port, our_port=broker.port
         )
         with ThreadPoolExecutor(jobs) as pool:
-            return [each for each in pool.map(compare_one, seeds) if each]
+            found = zip(seeds, pool.map(compare_one, seeds), strict=True)
+            return {seed: lines for seed, lines in found if lines}
 
 
 def main() -> None:
@@ -181,8 +182,8 @@ def main() -> None:
     seeds = range(options.seed, options.seed + options.count)
     with tempfile.TemporaryDirectory() as folder:
         different = run(seeds, Path(folder), is_wide=options.wide, jobs=options.jobs)
-    for each in different:
-        print("\n".join(each), end="\n\n")
+    for lines in different.values():
+        print("\n".join(lines), end="\n\n")
     print(f"{options.count} seeds, {len(different)} differ")
 
 

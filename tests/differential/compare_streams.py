@@ -6,7 +6,7 @@ python -m tests.differential.compare_streams --seed 1 --count 20
 import argparse
 import random
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -275,15 +275,15 @@ def _differing_ends(sides: list[StreamsSide]) -> list[str]:
     return [] if len(wanted) == len(found) else [f"{len(wanted)} records, not {len(found)}"]
 
 
-def run(seeds: Iterable[int], folder: Path) -> list[list[str]]:
-    """Compare seeds on two brokers that are started for them; return the ones that differ."""
+def run(seeds: Sequence[int], folder: Path) -> Mapping[int, list[str]]:
+    """Compare seeds on two brokers that are started for them; return what differs, by seed."""
     ours = ["offsets.topic.num.partitions=4", *(f"{key}={text}" for key, text in DELAYS.items())]
     with (
         ReferenceKafka(folder / "kafka", settings=DELAYS) as kafka,
         BrokerProcess(folder / "data", settings=ours) as broker,
     ):
-        found = (compare(seed, kafka.port, broker.port) for seed in seeds)
-        return [each for each in found if each]
+        found = {seed: compare(seed, kafka.port, broker.port) for seed in seeds}
+    return {seed: lines for seed, lines in found.items() if lines}
 
 
 def main() -> None:
@@ -293,8 +293,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         different = run(range(options.seed, options.seed + options.count), Path(folder))
-    for each in different:
-        print("\n".join(each), end="\n\n")
+    for lines in different.values():
+        print("\n".join(lines), end="\n\n")
     print(f"{options.count} seeds, {len(different)} differ")
 
 

@@ -1,10 +1,12 @@
 """The same random steps of share groups to broker-lite and to a real Kafka."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.differential.compare_shares import run
+from tests.differential.until_equal import until_equal
 from tests.support.toolchain import require
 
 SEEDS = range(20_261_128, 20_261_128 + 12)
@@ -18,8 +20,8 @@ JOBS = 6
 def test_records_are_acquired_as_by_kafka(tmp_path: Path) -> None:
     """K-10 to K-41."""
     require("java", "mvn")
-    different = run(SEEDS, tmp_path, jobs=JOBS)
-    assert different == [], "\n".join(line for each in different for line in each)
+    different = until_equal(partial(run, jobs=JOBS), SEEDS, tmp_path)
+    assert different == [], "\n".join(different)
 
 
 @pytest.mark.kafka
@@ -27,5 +29,5 @@ def test_records_are_acquired_as_by_kafka(tmp_path: Path) -> None:
 def test_transactions_lapsed_locks_and_moved_starts_are_as_in_kafka(tmp_path: Path) -> None:
     """K-15 to K-41."""
     require("java", "mvn")
-    different = run(WIDE_SEEDS, tmp_path, is_wide=True, jobs=JOBS)
-    assert different == [], "\n".join(line for each in different for line in each)
+    different = until_equal(partial(run, is_wide=True, jobs=JOBS), WIDE_SEEDS, tmp_path)
+    assert different == [], "\n".join(different)
