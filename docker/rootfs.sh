@@ -104,6 +104,7 @@ packages() {
   mkdir -p "$PACKAGES"
   cp -a "$VENV/lib/$PYTHON/site-packages/." "$PACKAGES"
   rm -rf "$PACKAGES"/{pip,pip-*} "$PACKAGES"/zstandard/*cffi* # there is another form of it in C
+  rm -rf "$PACKAGES"/{cffi,pycparser} # they make bindings; cryptography has made its own
   # sources of compiled modules, and what type checkers read
   find "$PACKAGES" -type f \
     \( -name '*.c' -o -name '*.h' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.pyi' \
