@@ -12,6 +12,7 @@ from broker_lite.control.telemetry.telemetry import Telemetry
 from broker_lite.testbench import client_metrics as client_metrics_module
 from broker_lite.testbench.client_metrics import LEFT_OUT, TEXT_BYTES_MAX, client_metrics
 from broker_lite.testbench.metrics import render
+from tests.support.subscribed import subscribe
 from tests.testbench.conftest import Others
 
 ME = Identity(1, "app", "soft", "1.2", "127.0.0.1", 5000, 7)
@@ -36,7 +37,7 @@ class Scene:
         identity: Identity = ME,
     ) -> None:
         """Let a further client push."""
-        _, client = self.telemetry.subscribe(identity, bytes(16), NOW_MS)
+        _, client = subscribe(self.telemetry, identity, bytes(16), NOW_MS)
         pushed = Pushed(resource or {}, points, 0)
         self.telemetry.take(client, pushed, 1, NOW_MS, is_terminating=False)
 
