@@ -92,6 +92,10 @@ class Crowd:
         """How many transactions were committed."""
         return sum(len(each.committed) for each in self._writers)
 
+    def hung(self) -> int:
+        """How often a client hung, by a fault of its library, and another took its place."""
+        return sum(each.hung for each in self._writers)
+
     def read(self) -> int:
         """How many records the members of the group were given."""
         return sum(each.seen for each in self._readers)

@@ -106,6 +106,7 @@ class Findings:
     keyed: int = 0
     transactions: int = 0
     read: int = 0
+    hung: int = 0
     ready_ms_max: int = 0
     at: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -116,8 +117,8 @@ class Findings:
             f"{self.kills} crashes ({sum(self.at.values())} at {len(self.at)} named places), "
             f"{self.records} acknowledged records, {self.keyed} more with keys, "
             f"{self.transactions} transactions, "
-            f"{self.read} records read, slowest restart {self.ready_ms_max} ms, "
-            f"{len(self.faults)} faults"
+            f"{self.read} records read, {self.hung} clients hung, "
+            f"slowest restart {self.ready_ms_max} ms, {len(self.faults)} faults"
         )
 
 
@@ -282,6 +283,7 @@ def _use(
     found.keyed += crowd.keyed()
     found.transactions += crowd.transactions()
     found.read += crowd.read()
+    found.hung += crowd.hung()
     if not found.faults:
         found.faults += crowd.faults(machine.port, is_over=True)
         if broker.stop(LAST_STOP_S_MAX) != 0:

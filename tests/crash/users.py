@@ -5,14 +5,18 @@ they were told stands in their attributes; promises.py compares it with what the
 """
 
 import random
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from tests.fuzz.kill import create
 from tests.support.raw_client import Closed, RawClient
+from tests.tidy.project_files import ROOT
 
 PLAIN: Final = "plain"
 TRANSACTIONS: Final = "transactions"
@@ -22,7 +26,7 @@ GROUP: Final = "readers"
 PARTITIONS: Final = 2
 VALUE_BYTES: Final = 3000
 KEYS: Final = 16
-_QUICK: Final = {
+QUICK: Final = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
     "retry.backoff.ms": 10,
@@ -34,7 +38,6 @@ _POLL_S: Final = 0.02
 # A broker that does not flush takes more than the checks between two crashes can read again.
 _PAUSE_S: Final = 0.03
 _OUTSTANDING_MAX: Final = 40
-_ATTEMPT_S: Final = 2.0
 _END_S: Final = 60.0
 _NO_OFFSET: Final = -1001
 _TOPICS_MAX: Final = 5
@@ -115,7 +118,7 @@ class IdempotentProducer(User):
     def work(self) -> None:
         """Send until stopped, then wait for all answers."""
         config = {"bootstrap.servers": self._bootstrap, "enable.idempotence": True, "linger.ms": 2}
-        producer = Producer({**_QUICK, **config, "message.timeout.ms": 120_000})
+        producer = Producer({**QUICK, **config, "message.timeout.ms": 120_000})
         while not self._stop.is_set() and self.fault is None:
             while self.sent - len(self.acknowledged) < _OUTSTANDING_MAX:
                 producer.produce(
@@ -150,13 +153,18 @@ class IdempotentProducer(User):
 class TransactionalProducer(User):
     """Writes numbers to its partition of two topics, a few in each transaction; some it aborts.
 
-    The numbers in the second topic have keys, for it is compacted.
+    The numbers in the second topic have keys, for it is compacted. The producer is in a process of
+    its own, see tests.crash.transactor.
 
     Attributes:
+        program: what is run.
         committed: the numbers of each transaction of which it was told that it is committed.
         aborted: the numbers of those that it has aborted, or was told to.
         unknown: the numbers of those of which it was told neither.
+        hung: how often librdkafka did not come back from the beginning of a transaction.
     """
+
+    program: Sequence[str] = (sys.executable, "-m", "tests.crash.transactor")
 
     def __init__(self, bootstrap: str, partition: int, source: random.Random) -> None:
         super().__init__(bootstrap)
@@ -164,68 +172,57 @@ class TransactionalProducer(User):
         self.committed: list[list[int]] = []
         self.aborted: list[list[int]] = []
         self.unknown: list[list[int]] = []
+        self.hung = 0
         self._source = source
         self._next = 0
+        self._process: subprocess.Popen[str] | None = None
+
+    def stop(self) -> None:
+        """Have it finish."""
+        super().stop()
+        if self._process is not None:
+            _close_input(self._process)
 
     def work(self) -> None:
-        """Make transactions until stopped."""
-        while not self._stop.is_set():
-            producer = Producer(
-                {
-                    **_QUICK,
-                    "bootstrap.servers": self._bootstrap,
-                    "transactional.id": f"writer-{self.partition}",
-                    "linger.ms": 2,
-                }
-            )
-            self._retried(producer.init_transactions)
-            while not self._stop.is_set() and self._one(producer):
-                self._stop.wait(_PAUSE_S)
+        """Have a process make transactions until stopped; after one that hangs another goes on."""
+        while not self._stop.is_set() and self.fault is None:
+            words = self._bootstrap, self.partition, self._source.random(), self._next
+            command = [*self.program, *map(str, words)]
+            with subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+            ) as process:
+                self._process = process
+                if self._stop.is_set():
+                    _close_input(process)
+                last = self._follow(process)
+            if last == ["begin"] and process.returncode == -signal.SIGALRM:
+                self.hung += 1
+            elif process.returncode:
+                self.fault = f"writer-{self.partition} ended by {process.returncode} after {last}"
 
-    def _one(self, producer: Producer) -> bool:
-        """Make one transaction; tell whether the producer can go on."""
-        numbers = list(range(self._next, self._next + self._source.randint(1, 8)))
-        self._next = numbers[-1] + 1
-        try:
-            producer.begin_transaction()
-            for number in numbers:
-                value = value_of(number)
-                producer.produce(TRANSACTIONS, value, partition=self.partition)
-                producer.produce(
-                    KEYED_TRANSACTIONS, value, key_of(number), partition=self.partition
-                )
-                producer.poll(0)
-            if self._source.random() < 0.3:
-                self._retried(producer.abort_transaction)
-                self.aborted.append(numbers)
-                return True
-            self._retried(producer.commit_transaction)
-        except KafkaException as error:
-            return self._given_up(producer, numbers, error.args[0])
-        self.committed.append(numbers)
-        return True
+    def _follow(self, process: subprocess.Popen[str]) -> list[str]:
+        """Note what the process tells until it ends; return the last it told."""
+        assert process.stdout is not None
+        words: list[str] = []
+        open_one: list[int] = []
+        ends = {"committed": self.committed, "aborted": self.aborted, "unknown": self.unknown}
+        for line in process.stdout:
+            words = line.split()
+            match words:
+                case ["write", first, end]:
+                    self._next = int(end)
+                    open_one = list(range(int(first), self._next))
+                case ["committed" | "aborted" | "unknown" as how] if open_one:
+                    ends[how].append(open_one)
+                    open_one = []
+        if open_one:
+            self.unknown.append(open_one)
+        return words
 
-    def _given_up(self, producer: Producer, numbers: list[int], error: KafkaError) -> bool:
-        if error.fatal() or not error.txn_requires_abort():
-            self.unknown.append(numbers)
-            return False
-        self.aborted.append(numbers)
-        try:
-            self._retried(producer.abort_transaction)
-        except KafkaException:
-            return False  # the next producer's beginning aborts it
-        return True
 
-    def _retried(self, call: Callable[[float], Any]) -> None:
-        """Call until it works or never can, also when told to stop: the end is to be known."""
-        while True:
-            try:
-                call(_ATTEMPT_S)
-            except KafkaException as error:
-                if not error.args[0].retriable():
-                    raise
-            else:
-                return
+def _close_input(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
 
 
 class TopicMaker(User):
@@ -284,7 +281,7 @@ class GroupReader(User):
         config = {"bootstrap.servers": self._bootstrap, "group.id": GROUP}
         consumer = Consumer(
             {
-                **_QUICK,
+                **QUICK,
                 **config,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
