@@ -68,8 +68,8 @@ Handler: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[Parts | None
 Rest: TypeAlias = Callable[[], Awaitable["Parts | None"]]
 """What is left to do of a request that has begun: to be called once, in the connection's task."""
 
-Begin: TypeAlias = "Callable[[HandlerContext, Request], Parts | Rest]"
-"""Answers a request if nothing has to be waited for; else returns the rest."""
+Begin: TypeAlias = "Callable[[HandlerContext, Request], Parts | Rest | None]"
+"""Answers a request if nothing has to be waited for; else returns the rest, None for all of it."""
 
 
 class CloseConnection(Exception):

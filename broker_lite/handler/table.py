@@ -58,7 +58,7 @@ def _later(module: str, name: str = "handle") -> Handler:
 
 APIS: Final[Mapping[int, Api]] = {
     0: Api("Produce", 3, 13, 9, produce.handle, produce.begin),
-    1: Api("Fetch", 4, 18, 12, fetch.handle),
+    1: Api("Fetch", 4, 18, 12, fetch.handle, fetch.begin),
     2: Api("ListOffsets", 0, 11, 6, _later("log_offsets.list_offsets")),
     3: Api("Metadata", 0, 13, 9, _later("topics.metadata")),
     8: Api("OffsetCommit", 2, 10, 8, _later("groups.offset_commits", "handle_commit")),

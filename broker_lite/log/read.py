@@ -150,7 +150,8 @@ def _read_below(
     file = segment.file()
     if max_bytes < size_bytes:
         # One whole batch if min_one_batch asks for it; otherwise nothing, but no fragment (F-11).
-        first_bytes = first_bytes or first_batch_size(file, position)
+        if max_bytes < segment.largest_bytes:
+            first_bytes = first_bytes or first_batch_size(file, position)
         if max_bytes < first_bytes and not min_one_batch:
             # Kafka answers with a list if it did not try to read, and with none if it dropped a
             # fragment.

@@ -87,15 +87,18 @@ def test_f10_at_the_end_nothing_and_no_error(log: Log) -> None:
         pytest.param(9999, False, 4 * SIZE, id="F-11 everything"),
     ],
 )
-@pytest.mark.parametrize("recent", [True, False], ids=["at the end", "by the index"])
+@pytest.mark.parametrize("found", ["at the end", "by the index", "in a file that was loaded"])
 def test_f11_sizes(
-    tmp_path: Path, max_bytes: int, min_one_batch: bool, size_bytes: int, recent: bool
+    tmp_path: Path, max_bytes: int, min_one_batch: bool, size_bytes: int, found: str
 ) -> None:
     log = open_log(tmp_path)
     for _ in range(4):
         append(log)
-    if not recent:
+    if found == "by the index":
         log.segments.active.recent.clear()
+    elif found == "in a file that was loaded":
+        log.close()
+        log = open_log(tmp_path)
     read = read_log(log, 0, max_bytes=max_bytes, min_one_batch=min_one_batch)
     assert len(content(read)) == size_bytes
 

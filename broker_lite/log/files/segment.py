@@ -52,6 +52,7 @@ class LogSegment:
         "is_removed",
         "is_trusted",
         "jitter_ms",
+        "largest_bytes",
         "max_timestamp",
         "offset_index",
         "offset_of_max_timestamp",
@@ -97,6 +98,8 @@ class LogSegment:
         self.rolling_timestamp = NO_TIMESTAMP
         # Positions of the newest batches by base offset; a reader at the end needs no index then.
         self.recent: dict[int, int] = {}
+        # No batch is larger. It is not known of a segment that was loaded.
+        self.largest_bytes = 0 if size_bytes == 0 else sys.maxsize
         self._cache = cache
         self._bytes_since_index_entry = 0
         self._is_torn = False
@@ -117,9 +120,7 @@ class LogSegment:
 
         Rule: S-31 (LocalLog.roll).
         """
-        self.transaction_index.clear()
-        self.offset_index.create()
-        self.time_index.create()
+        self.reset_indexes()
         self._cache.create(self.path)
 
     def reset_indexes(self) -> None:
@@ -210,8 +211,7 @@ class LogSegment:
 
         Rule: S-13 (LogSegment.append).
         """
-        position = self.size_bytes
-        size_bytes = len(data)
+        position, size_bytes = self.size_bytes, len(data)
         try:
             if self._is_torn:
                 self._cut_back()
@@ -226,6 +226,7 @@ class LogSegment:
         if position == 0:
             self.rolling_timestamp = max_timestamp
         self.size_bytes = position + size_bytes
+        self.largest_bytes = max(self.largest_bytes, size_bytes)
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.offset_of_max_timestamp = last_offset
@@ -234,10 +235,9 @@ class LogSegment:
             self.close_time_index()
             self._bytes_since_index_entry = 0
         self._bytes_since_index_entry += size_bytes
-        recent = self.recent
-        if len(recent) >= _RECENT_MAX:
-            recent.clear()
-        recent[base_offset] = position
+        if len(self.recent) >= _RECENT_MAX:
+            self.recent.clear()
+        self.recent[base_offset] = position
 
     def _reserve(self, file: OpenFile, end: int) -> None:
         """Reserve space on disk up to _RESERVE_BYTES after `end`; the file's size stays."""

@@ -11,8 +11,10 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.fetch import answer as answer_module
 from broker_lite.handler.fetch import api as fetch
 from broker_lite.handler.fetch import long_poll as delayed_fetch
+from broker_lite.handler.fetch import look
 from broker_lite.handler.fetch import many as fetch_many
 from broker_lite.handler.fetch.partition import PARTITION_BYTES
 from broker_lite.handler.fetch.session import FetchSessionCache
@@ -56,7 +58,12 @@ def by_partition(response: Any) -> list[tuple[int, int, int, int]]:
 @pytest.fixture
 def in_one_piece(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Lets all partitions be read without a pause from the call on."""
-    return lambda: monkeypatch.setattr(fetch, "PARTITIONS_AT_A_TIME", 10**6)
+
+    def begin() -> None:
+        for module in (look, answer_module):
+            monkeypatch.setattr(module, "PARTITIONS_AT_A_TIME", 10**6)
+
+    return begin
 
 
 InAPause = Callable[[ModuleType, Callable[[list[Any]], Awaitable[None]]], None]
