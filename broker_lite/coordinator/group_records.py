@@ -1,13 +1,13 @@
-"""What the records of all newer kinds of groups have in common: form, epochs and targets.
+"""What the records of all newer kinds of groups have in common: their form and their keys.
 
 These groups are kept as records of several types in `__consumer_offsets`. A key is the record type
 as int16 and the key's fields, of which the group id is the first. A value is its version as int16,
-always 0, and its fields.
+always 0, and its fields. Each kind has types of its own; five of them have the same keys.
 """
 
 from collections.abc import Iterable
 from struct import Struct
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.wire import messages
@@ -46,34 +46,72 @@ def group_of(key: bytes) -> str:
     return decode(messages.ConsumerGroupMetadataKey, key).group_id
 
 
-class _WithEpochs(Protocol):
-    """A group with epochs of itself and of its target assignment."""
+class RecordTypes(NamedTuple):
+    """The types of records that each newer kind of groups has, as numbers in the keys.
+
+    Attributes:
+        group_epoch: the group's own record, without which the group does not exist.
+        member: what a member has told of itself.
+        target_epoch: the epoch of the target assignment.
+        target: a member's part of the target assignment.
+        current: what a member has.
+    """
 
     group_epoch: int
-    metadata_hash: int
+    member: int
     target_epoch: int
-    target_timestamp_ms: int
-    is_deleted: bool
+    target: int
+    current: int
+
+    def group_epoch_key(self, group_id: str) -> bytes:
+        """Return the key of the group's own record."""
+        return _group_key(self.group_epoch, group_id)
+
+    def member_key(self, group_id: str, member_id: str) -> bytes:
+        """Return the key of what a member has told of itself."""
+        return _member_key(self.member, group_id, member_id)
+
+    def target_epoch_key(self, group_id: str) -> bytes:
+        """Return the key of the target assignment's epoch."""
+        return _group_key(self.target_epoch, group_id)
+
+    def target_key(self, group_id: str, member_id: str) -> bytes:
+        """Return the key of a member's target."""
+        return _member_key(self.target, group_id, member_id)
+
+    def current_key(self, group_id: str, member_id: str) -> bytes:
+        """Return the key of what a member has."""
+        return _member_key(self.current, group_id, member_id)
 
 
-class _WithPartitions(Protocol):
-    """A group whose targets are partitions."""
-
-    targets: dict[str, Target]
-
-
-class _GroupValue(Protocol):
-    """The value of a group's own record."""
-
-    epoch: int
-    metadata_hash: int
+CONSUMER: Final = RecordTypes(group_epoch=3, member=5, target_epoch=6, target=7, current=8)
+SHARE: Final = RecordTypes(group_epoch=11, member=10, target_epoch=12, target=13, current=14)
+STREAMS: Final = RecordTypes(group_epoch=17, member=19, target_epoch=20, target=21, current=22)
 
 
-class _TargetEpochValue(Protocol):
-    """The value of the record with the target assignment's epoch."""
+def _group_key(record_type: int, group_id: str) -> bytes:
+    message = messages.ConsumerGroupMetadataKey
+    return encode_key(record_type, message, message(group_id=group_id))
 
-    assignment_epoch: int
-    assignment_timestamp: int
+
+def _member_key(record_type: int, group_id: str, member_id: str) -> bytes:
+    message = messages.ConsumerGroupMemberMetadataKey
+    return encode_key(record_type, message, message(group_id=group_id, member_id=member_id))
+
+
+def member_of_key(key: bytes) -> str:
+    """Return the member id of a record that is about a member.
+
+    Raises:
+        DecodeError: it cannot be read.
+    """
+    return decode(messages.ConsumerGroupMemberMetadataKey, key).member_id
+
+
+def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
+    """Return the value with the epoch of the target assignment, and when it was computed."""
+    message = messages.ConsumerGroupTargetAssignmentMetadataValue
+    return encode_value(message, message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms))
 
 
 class _Partitions(Protocol):
@@ -86,28 +124,3 @@ class _Partitions(Protocol):
 def partitions_of(entries: Iterable[_Partitions]) -> Target:
     """Return the partitions of a record's entries, by topic id."""
     return {entry.topic_id: frozenset(entry.partitions) for entry in entries}
-
-
-def apply_group_epoch(group: _WithEpochs, value: _GroupValue | None) -> None:
-    """Apply a group's own record; its tombstone (None) deletes the group."""
-    group.is_deleted = value is None
-    if value is not None:
-        group.group_epoch = value.epoch
-        group.metadata_hash = value.metadata_hash
-
-
-def apply_target_epoch(group: _WithEpochs, value: _TargetEpochValue | None) -> None:
-    """Apply the record with the epoch of the target assignment; a tombstone changes nothing."""
-    if value is not None:
-        group.target_epoch = value.assignment_epoch
-        group.target_timestamp_ms = value.assignment_timestamp
-
-
-def apply_target(
-    group: _WithPartitions, member_id: str, entries: Iterable[_Partitions] | None
-) -> None:
-    """Apply the record with a member's target; a tombstone (None) removes it."""
-    if entries is None:
-        group.targets.pop(member_id, None)
-    else:
-        group.targets[member_id] = partitions_of(entries)

@@ -1,33 +1,28 @@
-"""What the records of newer groups have in common, for each kind."""
+"""The form of the records of newer groups, for each kind."""
 
 import pytest
 
 from broker_lite.coordinator.consumer import records as consumer_records
-from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.group_records import (
-    apply_group_epoch,
-    apply_target,
-    apply_target_epoch,
+    CONSUMER,
+    SHARE,
+    STREAMS,
+    RecordTypes,
     decode,
     encode_key,
     encode_value,
     group_of,
+    member_of_key,
     partitions_of,
+    target_epoch_value,
 )
 from broker_lite.coordinator.share import records as share_records
-from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.wire import DecodeError, messages
-from tests.coordinator.consumer.consumer_driver import Driver
 
 TOPIC = bytes(range(16))
-EITHER = pytest.mark.parametrize("kind", ["consumer", "share"])
-
-
-def made(kind: str) -> ConsumerGroup | ShareGroup:
-    group = Driver().group
-    if kind == "consumer":
-        return group
-    return ShareGroup("g", group.timers.all_groups, group.settings, group.topics)
+KINDS = pytest.mark.parametrize(
+    ("name", "types"), [("Consumer", CONSUMER), ("Share", SHARE), ("Streams", STREAMS)]
+)
 
 
 def test_form_of_keys_and_values() -> None:
@@ -39,42 +34,44 @@ def test_form_of_keys_and_values() -> None:
     assert decode(value, encoded).metadata_hash == 9
 
 
+@KINDS
+def test_keys_are_those_of_each_kind(name: str, types: RecordTypes) -> None:
+    """One shape serves all kinds; here each is compared with the messages of its own."""
+    group_keys = {"Metadata": types.group_epoch, "TargetAssignmentMetadata": types.target_epoch}
+    for suffix, record_type in group_keys.items():
+        message = getattr(messages, f"{name}Group{suffix}Key")
+        expected = encode_key(record_type, message, message(group_id="é"))
+        assert expected in (types.group_epoch_key("é"), types.target_epoch_key("é"))
+    for suffix, key in (
+        ("MemberMetadata", types.member_key("é", "m")),
+        ("TargetAssignmentMember", types.target_key("é", "m")),
+        ("CurrentMemberAssignment", types.current_key("é", "m")),
+    ):
+        message = getattr(messages, f"{name}Group{suffix}Key")
+        assert encode_key(key[1], message, message(group_id="é", member_id="m")) == key
+        assert member_of_key(key) == "m"
+
+
+@KINDS
+def test_the_epoch_of_a_target_is_written_as_each_kind_does(name: str, types: RecordTypes) -> None:
+    message = getattr(messages, f"{name}GroupTargetAssignmentMetadataValue")
+    value = message(assignment_epoch=6, assignment_timestamp=1234)
+    assert target_epoch_value(6, 1234) == encode_value(message, value)
+    assert len(set(types)) == len(types)
+
+
 def test_each_key_begins_with_the_group_id() -> None:
     for key in (
         consumer_records.regex_key("é", "t.*"),
-        consumer_records.current_key("é", "m"),
+        CONSUMER.current_key("é", "m"),
         share_records.state_partitions_key("é"),
-        share_records.member_key("é", "m"),
+        SHARE.member_key("é", "m"),
     ):
         assert group_of(key) == "é"
     with pytest.raises(DecodeError):
         group_of(b"\0\x05\0\x09g")
 
 
-@EITHER
-def test_epochs_are_applied(kind: str) -> None:
-    group = made(kind)
-    said = messages.ShareGroupMetadataValue(epoch=7, metadata_hash=-5)
-    apply_group_epoch(group, said)
-    assert (group.group_epoch, group.metadata_hash, group.is_deleted) == (7, -5, False)
-    target = messages.ShareGroupTargetAssignmentMetadataValue
-    apply_target_epoch(group, target(assignment_epoch=6, assignment_timestamp=1234))
-    apply_target_epoch(group, None)
-    assert (group.target_epoch, group.target_timestamp_ms) == (6, 1234)
-    apply_group_epoch(group, None)
-    assert group.is_deleted
-    apply_group_epoch(group, said)
-    assert not group.is_deleted
-
-
-@EITHER
-def test_targets_are_applied(kind: str) -> None:
-    group = made(kind)
+def test_partitions_by_topic() -> None:
     entry = messages.ShareGroupTargetAssignmentMemberValue.TopicPartition
-    entries = [entry(topic_id=TOPIC, partitions=[2, 0])]
-    assert partitions_of(entries) == {TOPIC: frozenset({0, 2})}
-    apply_target(group, "m", entries)
-    assert group.target_of("m") == {TOPIC: frozenset({0, 2})}
-    apply_target(group, "m", None)
-    apply_target(group, "unknown", None)
-    assert not group.targets
+    assert partitions_of([entry(topic_id=TOPIC, partitions=[2, 0])]) == {TOPIC: frozenset({0, 2})}

@@ -8,11 +8,11 @@ import argparse
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from tests.differential.seeds import compare_seeds
 from tests.differential.share_side import ShareSide
 from tests.differential.share_wide_side import SETTINGS, WideSide
 from tests.differential.share_wide_steps import STEPS as WIDE_STEPS
@@ -167,9 +167,7 @@ def run(
         compare_one = partial(
             compare_wide if is_wide else compare, kafka_port=kafka.port, our_port=broker.port
         )
-        with ThreadPoolExecutor(jobs) as pool:
-            found = zip(seeds, pool.map(compare_one, seeds), strict=True)
-            return {seed: lines for seed, lines in found if lines}
+        return compare_seeds(compare_one, seeds, jobs)
 
 
 def main() -> None:
@@ -182,8 +180,6 @@ def main() -> None:
     seeds = range(options.seed, options.seed + options.count)
     with tempfile.TemporaryDirectory() as folder:
         different = run(seeds, Path(folder), is_wide=options.wide, jobs=options.jobs)
-    for lines in different.values():
-        print("\n".join(lines), end="\n\n")
     print(f"{options.count} seeds, {len(different)} differ")
 
 

@@ -1,19 +1,23 @@
 """The same random steps of streams groups to broker-lite and to a real Kafka.
 
 python -m tests.differential.compare_streams --seed 1 --count 20
+python -m tests.differential.compare_streams --seed 1 --count 100 --jobs 8
 """
 
 import argparse
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from broker_lite.wire import messages
 from tests.differential.coordinator_views import differing
+from tests.differential.seeds import compare_seeds
 from tests.differential.streams_side import StreamsSide
 from tests.support.broker_process import BrokerProcess
+from tests.support.raw_client import Closed
 from tests.support.reference_kafka import ReferenceKafka
 
 MEMBERS: Final = ("a", "b", "c", "d")
@@ -257,6 +261,8 @@ def compare(seed: int, kafka_port: int, our_port: int) -> list[str]:
                 if name == "beat" and arguments[0] not in scenario.epochs:
                     side.forget(arguments[0])
         different = _differing_ends(sides)
+    except (AssertionError, Closed, OSError) as error:  # the other seeds are compared all the same
+        return [*told, f"failed: {error!r}"]
     finally:
         for side in sides:
             side.close()
@@ -275,26 +281,32 @@ def _differing_ends(sides: list[StreamsSide]) -> list[str]:
     return [] if len(wanted) == len(found) else [f"{len(wanted)} records, not {len(found)}"]
 
 
-def run(seeds: Sequence[int], folder: Path) -> Mapping[int, list[str]]:
-    """Compare seeds on two brokers that are started for them; return what differs, by seed."""
+def run(seeds: Sequence[int], folder: Path, *, jobs: int = 1) -> Mapping[int, list[str]]:
+    """Compare seeds on two brokers that are started for them; return what differs, by seed.
+
+    Args:
+        seeds: of the steps.
+        folder: for the data of both brokers.
+        jobs: how many seeds are compared at a time; most of the time is spent waiting.
+    """
     ours = ["offsets.topic.num.partitions=4", *(f"{key}={text}" for key, text in DELAYS.items())]
     with (
         ReferenceKafka(folder / "kafka", settings=DELAYS) as kafka,
         BrokerProcess(folder / "data", settings=ours) as broker,
     ):
-        found = {seed: compare(seed, kafka.port, broker.port) for seed in seeds}
-    return {seed: lines for seed, lines in found.items() if lines}
+        compare_one = partial(compare, kafka_port=kafka.port, our_port=broker.port)
+        return compare_seeds(compare_one, seeds, jobs)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1, help="seeds at a time")
     options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.count)
     with tempfile.TemporaryDirectory() as folder:
-        different = run(range(options.seed, options.seed + options.count), Path(folder))
-    for lines in different.values():
-        print("\n".join(lines), end="\n\n")
+        different = run(seeds, Path(folder), jobs=options.jobs)
     print(f"{options.count} seeds, {len(different)} differ")
 
 

@@ -12,6 +12,10 @@ from tests.support.raw_client import RawClient
 TIMEOUT_S: Final = 30.0
 WAIT_MS: Final = 300
 """How long a fetch waits: Kafka releases records beside the answer to the request."""
+_FAR: Final = 1_000_000
+"""An offset that no member gets: to acknowledge it changes nothing."""
+_NOT_READ: Final = 3, "This server does not host this topic-partition."
+"""The answer of a Kafka that still reads the state of the share partition."""
 Said = Sequence[tuple[int, int, Sequence[int]]]
 """What a member says about records: first and last offset, and the types."""
 
@@ -83,6 +87,7 @@ class ShareSide:
         until(is_assigned)
         self.epochs[member] = 0
         self.fetch(member, 0, 1, False)
+        until(lambda: self.say(member, [(_FAR, _FAR, [1])], False) != [_NOT_READ])
 
     def _beat(self, member: str, epoch: int) -> Any:
         return self._admin.call(

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count as count_up
 from struct import unpack_from
 from typing import Any, Final
 
+from broker_lite.coordinator.placement import partition_of
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import messages
 from tests.differential.coordinator_views import batches_of
@@ -12,7 +14,9 @@ from tests.support.raw_client import RawClient
 
 TIMEOUT_S: Final = 30.0
 SETTLE_S: Final = 0.3
-"""How long Kafka's coordinator may take to see a change of topics that clients see already."""
+"""How long Kafka's coordinator may take to see a setting that clients see already."""
+_NOT_READY: Final = frozenset({14, 15, 16})
+_OFFSETS_PARTITIONS: Final = 4
 _GROUP: Final = 32
 _LEFT_OUT: Final = frozenset({"throttle_time_ms", "unknown_tags", "metadata_hash"})
 _TIMES: Final = frozenset({"assignment_timestamp"})
@@ -37,6 +41,8 @@ class StreamsSide:
     def __init__(self, port: int, name: str) -> None:
         self._client = RawClient("127.0.0.1", port, timeout_s=TIMEOUT_S)
         self._group = name
+        self._probes = 0
+        self._known: set[str] = set()
         self.epochs: dict[str, int] = {}
         self.owned: dict[str, dict[str, list[Any]]] = {}
 
@@ -47,6 +53,7 @@ class StreamsSide:
             return bool(answer.coordinators[0].error_code == 0)
 
         until(found)
+        until(lambda: self.fetch_offsets(None, -1)["groups"][0]["error_code"] not in _NOT_READY)
 
     def close(self) -> None:
         self._client.close()
@@ -58,28 +65,37 @@ class StreamsSide:
             name=name, num_partitions=count, replication_factor=1
         )
         answer = self._client.call("CreateTopics", 7, topics=[topic], timeout_ms=10_000)
-        self._settle()
-        return answer.topics[0].error_code
+        error: int = answer.topics[0].error_code
+        self._await_count(name, count, error)
+        return error
 
     def grow(self, name: str, count: int) -> Any:
         topic = messages.CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count)
         answer = self._client.call("CreatePartitions", 3, topics=[topic], timeout_ms=10_000)
-        self._settle()
-        return answer.results[0].error_code
+        error: int = answer.results[0].error_code
+        self._await_count(name, count, error)
+        return error
 
     def delete(self, name: str) -> Any:
         topic = messages.DeleteTopicsRequest.DeleteTopicState(name=name)
         answer = self._client.call("DeleteTopics", 6, topics=[topic], timeout_ms=10_000)
+        error: int = answer.responses[0].error_code
+        self._await_count(name, None, error)
+        return error
+
+    def _await_count(self, name: str, count: int | None, error: int) -> None:
+        """Wait until clients and the coordinator see what has become of a topic."""
+        if error == 0:
+            until(lambda: self.topics().get(name) == count)
         self._settle()
-        return answer.responses[0].error_code
 
     def _settle(self) -> None:
-        """Wait until the leaders of all partitions know it; Kafka's coordinator hears it then.
+        """Wait until the leaders of all partitions know it, and the coordinator of the group.
 
         Clients see topics before: Kafka makes the logs of new partitions in between.
         """
         until(self._is_led)
-        time.sleep(SETTLE_S)
+        until(self._is_noticed)
 
     def _is_led(self) -> bool:
         message = messages.ListOffsetsRequest
@@ -98,6 +114,28 @@ class StreamsSide:
             partition.error_code == 0 for topic in answer.topics for partition in topic.partitions
         )
 
+    def _is_noticed(self) -> bool:
+        """Return whether the coordinator sees the topics that clients see.
+
+        A consumer group tells it, which has the same coordinator and a member that reads all.
+        """
+        topics = self._described()
+        self._known |= topics.keys()
+        self._probes += 1
+        names = (f"{self._group}+{self._probes}+{number}" for number in count_up())
+        mine = partition_of(self._group, _OFFSETS_PARTITIONS)
+        group = next(each for each in names if partition_of(each, _OFFSETS_PARTITIONS) == mine)
+        joined = {"rebalance_timeout_ms": 1000, "subscribed_topic_names": sorted(self._known)}
+        fields = {"group_id": group, "member_id": "probe"}
+        answer = self._client.call(
+            "ConsumerGroupHeartbeat", 1, **fields, **joined, member_epoch=0, topic_partitions=[]
+        )
+        if answer.error_code != 0 or answer.assignment is None:
+            return not self._known
+        seen = {each.topic_id: len(each.partitions) for each in answer.assignment.topic_partitions}
+        self._client.call("ConsumerGroupHeartbeat", 1, **fields, member_epoch=-1)
+        return seen == {each.topic_id: len(each.partitions) for each in topics.values()}
+
     def await_topics(self, wanted: dict[str, int]) -> None:
         """Wait until there are these topics: Kafka creates internal ones beside its answer."""
         until(lambda: self.topics() == wanted)
@@ -105,11 +143,12 @@ class StreamsSide:
 
     def topics(self) -> dict[str, int]:
         """Return the topics of the group and their numbers of partitions."""
+        return {name: len(topic.partitions) for name, topic in self._described().items()}
+
+    def _described(self) -> dict[str, Any]:
         answer = self._client.call("Metadata", 12, topics=None)
         return {
-            each.name: len(each.partitions)
-            for each in answer.topics
-            if each.name.startswith(self._group)
+            each.name: each for each in answer.topics if each.name.startswith(f"{self._group}-")
         }
 
     def configure(self, name: str, value: str) -> Any:
@@ -119,8 +158,18 @@ class StreamsSide:
             resource_type=_GROUP, resource_name=self._group, configs=[config]
         )
         answer = self._client.call("IncrementalAlterConfigs", 1, resources=[resource])
-        self._settle()
+        until(lambda: self._config(name) == value)
+        time.sleep(SETTLE_S)
         return answer.responses[0].error_code
+
+    def _config(self, name: str) -> Any:
+        """Return a setting of the group as clients see it."""
+        message = messages.DescribeConfigsRequest
+        resource = message.DescribeConfigsResource(
+            resource_type=_GROUP, resource_name=self._group, configuration_keys=[name]
+        )
+        answer = self._client.call("DescribeConfigs", 4, resources=[resource])
+        return answer.results[0].configs[0].value
 
     # -- members
 

@@ -212,12 +212,26 @@ def check_node_id(resource_name: str, node_id: int) -> None:
 
     Rule: P-127 (ConfigAdminManager.validateResourceNameIsCurrentNodeId).
     """
-    try:
-        asked = int(resource_name)
-    except ValueError:
-        raise InvalidRequest(f"Node id must be an integer, but it is: {resource_name}") from None
+    asked = node_id_of(resource_name, "Node")
     if asked != node_id:
         raise InvalidRequest(f"Unexpected broker id, expected {node_id}, but received {asked}")
+
+
+def node_id_of(resource_name: str, whose: str) -> int:
+    """Return the node id that is the name of a resource.
+
+    Args:
+        resource_name: as the request has it.
+        whose: how the error calls the id: "Node" where configs change, "Broker" where they are
+            described.
+
+    Raises:
+        InvalidRequest: the name is no number.
+    """
+    try:
+        return int(resource_name)
+    except ValueError:
+        raise InvalidRequest(f"{whose} id must be an integer, but it is: {resource_name}") from None
 
 
 def _result(

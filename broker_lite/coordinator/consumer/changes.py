@@ -1,16 +1,18 @@
 """The changes of a consumer group: each changes the group in memory and writes the record."""
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer import records
 from broker_lite.coordinator.consumer.group import ConsumerGroup, ResolvedRegex
 from broker_lite.coordinator.consumer.member import ConsumerMember
 from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_records import CONSUMER
 
 
 def put_member(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -> None:
     """Store a member with its subscription, and write it."""
     effects.write(
-        records.member_key(group.group_id, member.member_id), records.member_value(member)
+        CONSUMER.member_key(group.group_id, member.member_id), records.member_value(member)
     )
     group.roster.put(member)
 
@@ -18,30 +20,21 @@ def put_member(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -
 def put_current(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -> None:
     """Store the current assignment, epochs and state of a known member, and write them."""
     effects.write(
-        records.current_key(group.group_id, member.member_id), records.current_value(member)
+        CONSUMER.current_key(group.group_id, member.member_id), records.current_value(member)
     )
     group.roster.put_current(member)
 
 
 def put_target(group: ConsumerGroup, member_id: str, target: Target, effects: Effects) -> None:
     """Store the target of a member, and write it."""
-    effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
+    effects.write(CONSUMER.target_key(group.group_id, member_id), records.target_value(target))
     group.targets[member_id] = target
-
-
-def put_target_epoch(group: ConsumerGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
-    """Store the group epoch of the target assignment, and write it."""
-    effects.write(
-        records.target_epoch_key(group.group_id), records.target_epoch_value(epoch, timestamp_ms)
-    )
-    group.target_epoch = epoch
-    group.target_timestamp_ms = timestamp_ms
 
 
 def put_group_epoch(group: ConsumerGroup, epoch: int, metadata_hash: int, effects: Effects) -> None:
     """Store the group epoch and the hash of the subscribed topics, and write them."""
     effects.write(
-        records.group_epoch_key(group.group_id), records.group_epoch_value(epoch, metadata_hash)
+        CONSUMER.group_epoch_key(group.group_id), records.group_epoch_value(epoch, metadata_hash)
     )
     group.group_epoch = epoch
     group.metadata_hash = metadata_hash
@@ -59,30 +52,11 @@ def drop_regex(group: ConsumerGroup, regex: str, effects: Effects) -> None:
     group.regexes.pop(regex, None)
 
 
-def drop_member(group: ConsumerGroup, member_id: str, effects: Effects) -> None:
-    """Remove a member and write its tombstones, in Kafka's order."""
-    effects.write(records.current_key(group.group_id, member_id), None)
-    effects.write(records.target_key(group.group_id, member_id), None)
-    effects.write(records.member_key(group.group_id, member_id), None)
-    group.targets.pop(member_id, None)
-    group.roster.remove(member_id)
-
-
 def drop_group(group: ConsumerGroup, effects: Effects) -> None:
     """Mark a group as deleted and write the tombstones of all its records, in Kafka's order."""
-    group_id = group.group_id
-    for member_id in group.roster.members:
-        effects.write(records.current_key(group_id, member_id), None)
-    for member_id in group.roster.members:
-        effects.write(records.target_key(group_id, member_id), None)
-    effects.write(records.target_epoch_key(group_id), None)
-    for member_id in group.roster.members:
-        effects.write(records.member_key(group_id, member_id), None)
-    for regex in group.regexes:
-        effects.write(records.regex_key(group_id, regex), None)
-    effects.write(records.partition_metadata_key(group_id), None)
-    effects.write(records.group_epoch_key(group_id), None)
-    group.is_deleted = True
+    regexes = [records.regex_key(group.group_id, regex) for regex in group.regexes]
+    others = [*regexes, records.partition_metadata_key(group.group_id)]
+    group_changes.drop_group(group, others, effects)
 
 
 def write_group(group: ConsumerGroup, effects: Effects) -> None:
@@ -96,6 +70,6 @@ def write_group(group: ConsumerGroup, effects: Effects) -> None:
     put_group_epoch(group, group.group_epoch, group.metadata_hash, effects)
     for member in members:
         put_target(group, member.member_id, group.target_of(member.member_id), effects)
-    put_target_epoch(group, group.target_epoch, group.target_timestamp_ms, effects)
+    group_changes.put_target_epoch(group, group.target_epoch, group.target_timestamp_ms, effects)
     for member in members:
         put_current(group, member, effects)

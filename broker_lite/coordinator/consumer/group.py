@@ -1,8 +1,4 @@
-"""A consumer group (KIP-848): its members, its epochs and its target assignment.
-
-Every change that must be in the log is made in changes.py, together with its record. So a group
-that is loaded from its records equals the group that wrote them.
-"""
+"""A consumer group (KIP-848): its members, its epochs and its target assignment."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterator
@@ -14,21 +10,20 @@ from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer.member import NO_TARGET, ConsumerMember, MemberState
 from broker_lite.coordinator.consumer.roster import ConsumerRoster
 from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_records import CONSUMER
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.newer_group import NewerGroup
 from broker_lite.coordinator.timers import (
     JOIN,
     REBALANCE,
     SESSION,
     SYNC,
-    GroupTimers,
     TimerKey,
     Timers,
 )
 from broker_lite.coordinator.topics import Topics, TopicView, hash_of_topics
 from broker_lite.errors import ErrorCode
 
-# a new group has an empty assignment of this epoch, so its first member sees epoch 2 (G-88)
-_FIRST_EPOCH: Final = 1
 # the first version of OffsetCommit that has a member epoch
 _EPOCH_COMMIT_VERSION_MIN: Final = 9
 
@@ -57,11 +52,8 @@ class ResolvedRegex(NamedTuple):
     timestamp_ms: int
 
 
-class ConsumerGroup:
+class ConsumerGroup(NewerGroup[ConsumerRoster, Target]):
     """One consumer group.
-
-    A new group is in the log only when its first member is. If that member is refused, the code
-    that made the group removes it again; `is_unwritten` tells whether it may.
 
     Args:
         group_id: its id.
@@ -71,44 +63,17 @@ class ConsumerGroup:
         make_uuid: returns the text of a random UUID.
 
     Attributes:
-        roster: its members.
-        timers: its own.
-        group_epoch: goes up with every change that needs a new target assignment. Without a record
-            of it, a group is at the first epoch.
-        metadata_hash: of the subscribed topics when that epoch began.
-        target_epoch: the group epoch that the target assignment was computed for.
-        target_timestamp_ms: when it was computed.
-        targets: the target assignment, by member id.
         regexes: the topics that each subscribed regular expression matched.
         regexes_to_match: the expressions that have to be matched with the current topics, the next
             one last; None for all. Not in the log.
         regexes_matched_ms: when all of them had been matched. Not in the log.
-        is_deleted: whether the group was deleted.
-        is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
-            log: true for a loaded group.
         downgrade: called before members are removed; it may convert the group into a classic one
             instead, and returns whether it did.
     """
 
-    __slots__ = (
-        "downgrade",
-        "group_epoch",
-        "group_id",
-        "is_deleted",
-        "is_metadata_stale",
-        "make_uuid",
-        "metadata_hash",
-        "regexes",
-        "regexes_matched_ms",
-        "regexes_to_match",
-        "roster",
-        "settings",
-        "target_epoch",
-        "target_timestamp_ms",
-        "targets",
-        "timers",
-        "topics",
-    )
+    __slots__ = ("downgrade", "make_uuid", "regexes", "regexes_matched_ms", "regexes_to_match")
+
+    record_types = CONSUMER
 
     def __init__(
         self,
@@ -118,23 +83,12 @@ class ConsumerGroup:
         topics: Topics,
         make_uuid: Callable[[], str],
     ) -> None:
-        self.group_id = group_id
-        self.settings = settings
-        self.topics = topics
+        super().__init__(group_id, ConsumerRoster(), timers, settings, topics)
         self.make_uuid = make_uuid
         self.downgrade: Callable[[Collection[str], Effects, int], bool] | None = None
-        self.roster = ConsumerRoster()
-        self.timers = GroupTimers(group_id, timers)
-        self.group_epoch = _FIRST_EPOCH
-        self.metadata_hash = 0
-        self.target_epoch = _FIRST_EPOCH
-        self.target_timestamp_ms = 0
-        self.targets: dict[str, Target] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
         self.regexes_to_match: list[str] | None = None
         self.regexes_matched_ms = 0
-        self.is_deleted = False
-        self.is_metadata_stale = True
 
     @property
     def state(self) -> ConsumerGroupState:
@@ -153,11 +107,6 @@ class ConsumerGroup:
         ):
             return ConsumerGroupState.STABLE
         return ConsumerGroupState.RECONCILING
-
-    @property
-    def is_unwritten(self) -> bool:
-        """Whether the log can have no record of the group yet."""
-        return self.group_epoch == _FIRST_EPOCH and not self.roster.members
 
     def subscribed_topics(self) -> frozenset[str]:
         """Return the topics that members subscribe to, by name or by a regular expression.

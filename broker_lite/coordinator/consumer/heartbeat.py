@@ -14,6 +14,7 @@ Nothing is changed before all checks have passed.
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.checks import (
     check_epoch,
@@ -269,7 +270,7 @@ def replace_member(
     """
     target = group.target_of(old.member_id)
     displaced = group.roster.members.get(new.member_id)
-    changes.drop_member(group, old.member_id, effects)
+    group_changes.drop_member(group, old.member_id, effects)
     group.cancel_timers(old.member_id)
     changes.put_member(group, new, effects)
     changes.put_target(group, new.member_id, target, effects)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.checks import known_member, known_static_member
 from broker_lite.coordinator.consumer.group import ConsumerGroup
@@ -90,7 +91,7 @@ def put_out(
         return
     regexes = dict.fromkeys(group.roster.members[member_id].regex for member_id in member_ids)
     for member_id in member_ids:
-        changes.drop_member(group, member_id, effects)
+        group_changes.drop_member(group, member_id, effects)
         group.cancel_timers(member_id)
     for regex in regexes:
         drop_unused_regex(group, regex, effects)

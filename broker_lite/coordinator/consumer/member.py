@@ -4,7 +4,7 @@ The objects of this module are immutable; a changed member is a new object with 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
 
@@ -30,6 +30,14 @@ class MemberState(IntEnum):
     UNREVOKED_PARTITIONS = 1
     UNRELEASED_PARTITIONS = 2
     UNKNOWN = 127
+
+    @classmethod
+    def of(cls, number: int) -> "MemberState":
+        """Return the state with the number of a record; UNKNOWN for one of a later Kafka."""
+        try:
+            return cls(number)
+        except ValueError:
+            return cls.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +89,17 @@ class ConsumerMember:
     state: MemberState = MemberState.STABLE
     assigned: Assigned = field(default_factory=dict)
     pending_revocation: Assigned = field(default_factory=dict)
+
+    def with_assignment_of(self, other: "ConsumerMember") -> "ConsumerMember":
+        """Return this member with the epochs, the state and the partitions of another one."""
+        return replace(
+            self,
+            member_epoch=other.member_epoch,
+            previous_member_epoch=other.previous_member_epoch,
+            state=other.state,
+            assigned=other.assigned,
+            pending_revocation=other.pending_revocation,
+        )
 
     def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
         """Return the epoch at which the member got a partition, or None if it does not have it.

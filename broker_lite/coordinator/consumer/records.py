@@ -14,26 +14,19 @@ from broker_lite.coordinator.consumer.member import (
     ConsumerMember,
     MemberState,
 )
-from broker_lite.coordinator.group_records import encode_key, encode_value
+from broker_lite.coordinator.group_records import (
+    CONSUMER,
+    decode,
+    encode_key,
+    encode_value,
+    partitions_of,
+)
 from broker_lite.wire import messages
 
-GROUP_EPOCH: Final = 3
 PARTITION_METADATA: Final = 4
-MEMBER: Final = 5
-TARGET_EPOCH: Final = 6
-TARGET: Final = 7
-CURRENT: Final = 8
 REGEX: Final = 16
 
-CONSUMER_RECORD_TYPES: Final = frozenset(
-    (GROUP_EPOCH, PARTITION_METADATA, MEMBER, TARGET_EPOCH, TARGET, CURRENT, REGEX)
-)
-
-
-def group_epoch_key(group_id: str) -> bytes:
-    """Return the key of the group's own record, without which the group does not exist."""
-    message = messages.ConsumerGroupMetadataKey
-    return encode_key(GROUP_EPOCH, message, message(group_id=group_id))
+CONSUMER_RECORD_TYPES: Final = frozenset((*CONSUMER, PARTITION_METADATA, REGEX))
 
 
 def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
@@ -46,12 +39,6 @@ def partition_metadata_key(group_id: str) -> bytes:
     """Return the key of the topic metadata that brokers before 4.1 wrote; only to delete it."""
     message = messages.ConsumerGroupPartitionMetadataKey
     return encode_key(PARTITION_METADATA, message, message(group_id=group_id))
-
-
-def member_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of a member's subscription."""
-    message = messages.ConsumerGroupMemberMetadataKey
-    return encode_key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: ConsumerMember) -> bytes:
@@ -82,8 +69,9 @@ def member_value(member: ConsumerMember) -> bytes:
     )
 
 
-def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) -> ConsumerMember:
+def member_of(member_id: str, data: bytes) -> ConsumerMember:
     """Return the member in a record, without any partitions."""
+    value = decode(messages.ConsumerGroupMemberMetadataValue, data)
     classic = value.classic_member_metadata
     return ConsumerMember(
         member_id=member_id,
@@ -107,24 +95,6 @@ def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) 
     )
 
 
-def target_epoch_key(group_id: str) -> bytes:
-    """Return the key of the target assignment's epoch."""
-    message = messages.ConsumerGroupTargetAssignmentMetadataKey
-    return encode_key(TARGET_EPOCH, message, message(group_id=group_id))
-
-
-def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
-    """Return the value with the epoch of the target assignment and the time of its computation."""
-    message = messages.ConsumerGroupTargetAssignmentMetadataValue
-    return encode_value(message, message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms))
-
-
-def target_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of one member's target."""
-    message = messages.ConsumerGroupTargetAssignmentMemberKey
-    return encode_key(TARGET, message, message(group_id=group_id, member_id=member_id))
-
-
 def target_value(target: Target) -> bytes:
     """Return the value with the target of a member."""
     message = messages.ConsumerGroupTargetAssignmentMemberValue
@@ -139,10 +109,10 @@ def target_value(target: Target) -> bytes:
     )
 
 
-def current_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of a member's current assignment."""
-    message = messages.ConsumerGroupCurrentMemberAssignmentKey
-    return encode_key(CURRENT, message, message(group_id=group_id, member_id=member_id))
+def target_of(data: bytes) -> Target:
+    """Return the target in a record."""
+    value = decode(messages.ConsumerGroupTargetAssignmentMemberValue, data)
+    return partitions_of(value.topic_partitions)
 
 
 def current_value(member: ConsumerMember) -> bytes:
@@ -160,15 +130,7 @@ def current_value(member: ConsumerMember) -> bytes:
     )
 
 
-def state_of(value: messages.ConsumerGroupCurrentMemberAssignmentValue) -> MemberState:
-    """Return the state in a member's record; UNKNOWN for a state of a newer Kafka."""
-    try:
-        return MemberState(value.state)
-    except ValueError:
-        return MemberState.UNKNOWN
-
-
-def assigned_of(
+def _assigned_of(
     entries: "Iterable[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]",
     member_epoch: int,
 ) -> dict[bytes, dict[int, int]]:
@@ -183,6 +145,20 @@ def assigned_of(
         )
         for entry in entries
     }
+
+
+def current_of(member_id: str, data: bytes) -> ConsumerMember:
+    """Return a member with what a record says that it has; a state of a newer Kafka is UNKNOWN."""
+    value = decode(messages.ConsumerGroupCurrentMemberAssignmentValue, data)
+    epoch = value.member_epoch
+    return ConsumerMember(
+        member_id=member_id,
+        member_epoch=epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        state=MemberState.of(value.state),
+        assigned=_assigned_of(value.assigned_partitions, epoch),
+        pending_revocation=_assigned_of(value.partitions_pending_revocation, epoch),
+    )
 
 
 def regex_key(group_id: str, regex: str) -> bytes:

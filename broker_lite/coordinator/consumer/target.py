@@ -1,5 +1,6 @@
 """Computes the target assignment of a consumer group when it is due."""
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.assignors.assignor import AssignorMember
 from broker_lite.coordinator.assignors.by_name import ASSIGNORS
 from broker_lite.coordinator.assignors.uniform import assign_uniform
@@ -41,7 +42,7 @@ def update_target(group: ConsumerGroup, effects: Effects, now_ms: int) -> None:
     for member_id, target in targets.items():
         if group.targets.get(member_id) != target:
             changes.put_target(group, member_id, target, effects)
-    changes.put_target_epoch(group, group.group_epoch, now_ms, effects)
+    group_changes.put_target_epoch(group, group.group_epoch, now_ms, effects)
 
 
 def _assignor_view(

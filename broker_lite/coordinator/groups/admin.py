@@ -165,18 +165,18 @@ class GroupAdmin:
         group = self._registry.groups.get(group_id)
         if group is None or is_empty(group):
             return None
-        effects = Effects()
+        effects, why = Effects(), "asked for by a test"
+        if isinstance(group, ClassicGroup):
+            if group.state is not ClassicGroupState.PREPARING_REBALANCE:
+                prepare_rebalance(group, effects, now_ms, why)
+            return effects
         if isinstance(group, ConsumerGroup):
             put_group_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
-            effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
         elif isinstance(group, ShareGroup):
             put_share_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
-            effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
-        elif isinstance(group, StreamsGroup):
+        else:
             next_streams_epoch(group, effects)
-            effects.note(group_id, group.group_epoch, "new assignment: asked for by a test")
-        elif group.state is not ClassicGroupState.PREPARING_REBALANCE:
-            prepare_rebalance(group, effects, now_ms, "asked for by a test")
+        effects.note(group_id, group.group_epoch, f"new assignment: {why}")
         return effects
 
     def describe_share_groups(

@@ -237,7 +237,7 @@ class GroupMembers:
         if group is None:
             group = registry.make_share(group_id)
         share_heartbeat.handle(group, request, caller, effects, now_ms)
-        if group.is_unwritten:
+        if group.is_unused:
             registry.remove(group_id)
         return effects
 

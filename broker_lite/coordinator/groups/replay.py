@@ -19,7 +19,7 @@ from broker_lite.coordinator.consumer import records as consumer_records
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.replay import apply_record
 from broker_lite.coordinator.effects import Effects, Reply
-from broker_lite.coordinator.group_records import group_of
+from broker_lite.coordinator.group_records import CONSUMER, SHARE, STREAMS, group_of
 from broker_lite.coordinator.offset_records import (
     LEGACY_OFFSET_COMMIT,
     OFFSET_COMMIT,
@@ -74,16 +74,16 @@ class GroupReplay:
             registry.consumer,
             registry.make_consumer,
             apply_record,
-            consumer_records.GROUP_EPOCH,
+            CONSUMER.group_epoch,
         )
         self._shares = _Kind(
-            registry.share, registry.make_share, apply_share_record, share_records.GROUP_EPOCH
+            registry.share, registry.make_share, apply_share_record, SHARE.group_epoch
         )
         self._streams = _Kind(
             registry.streams,
             registry.make_streams,
             apply_streams_record,
-            streams_records.GROUP_EPOCH,
+            STREAMS.group_epoch,
         )
         # by partition that is being read: its group ids, and whether each belongs there
         self._met: dict[int, dict[str, bool]] = {}

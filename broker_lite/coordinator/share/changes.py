@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.effects import NO_START, Effects, ShareStart
+from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.share import records
 from broker_lite.coordinator.share.group import ShareGroup, StatefulTopic
 from broker_lite.coordinator.share.member import ShareMember
@@ -11,36 +13,28 @@ from broker_lite.coordinator.share.member import ShareMember
 
 def put_member(group: ShareGroup, member: ShareMember, effects: Effects) -> None:
     """Store a member with its subscription, and write it."""
-    key = records.member_key(group.group_id, member.member_id)
+    key = SHARE.member_key(group.group_id, member.member_id)
     effects.write(key, records.member_value(member))
     group.roster.put(member)
 
 
 def put_current(group: ShareGroup, member: ShareMember, effects: Effects) -> None:
     """Store the epochs and partitions of a member, and write them."""
-    key = records.current_key(group.group_id, member.member_id)
+    key = SHARE.current_key(group.group_id, member.member_id)
     effects.write(key, records.current_value(member))
     group.roster.put(member)
 
 
 def put_target(group: ShareGroup, member_id: str, target: Target, effects: Effects) -> None:
     """Store the target of a member, and write it."""
-    effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
+    effects.write(SHARE.target_key(group.group_id, member_id), records.target_value(target))
     group.targets[member_id] = target
-
-
-def put_target_epoch(group: ShareGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
-    """Store the group epoch of the target assignment, and write it."""
-    value = records.target_epoch_value(epoch, timestamp_ms)
-    effects.write(records.target_epoch_key(group.group_id), value)
-    group.target_epoch = epoch
-    group.target_timestamp_ms = timestamp_ms
 
 
 def put_group_epoch(group: ShareGroup, epoch: int, metadata_hash: int, effects: Effects) -> None:
     """Store the group epoch and the hash of the subscribed topics, and write them."""
     value = records.group_epoch_value(epoch, metadata_hash)
-    effects.write(records.group_epoch_key(group.group_id), value)
+    effects.write(SHARE.group_epoch_key(group.group_id), value)
     group.group_epoch = epoch
     group.metadata_hash = metadata_hash
 
@@ -126,29 +120,10 @@ def _put_stateful(
     group.stateful = stateful
 
 
-def drop_member(group: ShareGroup, member_id: str, effects: Effects) -> None:
-    """Remove a member and write its tombstones, in Kafka's order."""
-    effects.write(records.current_key(group.group_id, member_id), None)
-    effects.write(records.target_key(group.group_id, member_id), None)
-    effects.write(records.member_key(group.group_id, member_id), None)
-    group.targets.pop(member_id, None)
-    group.roster.remove(member_id)
-
-
 def drop_group(group: ShareGroup, effects: Effects) -> None:
     """Mark a group as deleted; write the tombstones of all its records, and end its states.
 
     Rule: K-04 (ShareGroup.createGroupTombstoneRecords).
     """
-    group_id, members = group.group_id, [*group.roster.members]
     _end_states(group, group.stateful, effects)
-    for member_id in members:
-        effects.write(records.current_key(group_id, member_id), None)
-    for member_id in members:
-        effects.write(records.target_key(group_id, member_id), None)
-    effects.write(records.target_epoch_key(group_id), None)
-    for member_id in members:
-        effects.write(records.member_key(group_id, member_id), None)
-    effects.write(records.state_partitions_key(group_id), None)
-    effects.write(records.group_epoch_key(group_id), None)
-    group.is_deleted = True
+    group_changes.drop_group(group, [records.state_partitions_key(group.group_id)], effects)

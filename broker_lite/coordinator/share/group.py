@@ -1,22 +1,17 @@
-"""A share group: its members, its epochs, its target assignment, its partitions with a state.
-
-Every change that must be in the log is made in changes.py, together with its record. So a group
-that is loaded from its records equals the group that wrote them.
-"""
+"""A share group: its members, its epochs, its target assignment, its partitions with a state."""
 
 from collections.abc import Collection
 from enum import Enum
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.newer_group import NewerGroup
 from broker_lite.coordinator.share.member import NO_TARGET, ShareMember
 from broker_lite.coordinator.share.roster import ShareRoster
-from broker_lite.coordinator.timers import SESSION, GroupTimers, TimerKey, Timers
+from broker_lite.coordinator.timers import SESSION, TimerKey, Timers
 from broker_lite.coordinator.topics import Topics, hash_of_topics
-
-# a new group has an empty assignment of this epoch, so its first member sees epoch 2, as in Kafka
-_FIRST_EPOCH: Final = 1
 
 ASSIGNOR: Final = "simple"
 """The only assignor of share groups."""
@@ -42,11 +37,8 @@ class StatefulTopic(NamedTuple):
     partitions: frozenset[int]
 
 
-class ShareGroup:
+class ShareGroup(NewerGroup[ShareRoster, Target]):
     """One share group.
-
-    A new group is in the log only when its first member is, or its first offset. `is_unwritten`
-    tells whether the code that made it may remove it again.
 
     Args:
         group_id: its id.
@@ -55,53 +47,20 @@ class ShareGroup:
         topics: a live view of all topics.
 
     Attributes:
-        roster: its members.
-        timers: its own.
-        group_epoch: goes up with every change that needs a new target assignment.
-        metadata_hash: of the subscribed topics when that epoch began.
-        target_epoch: the group epoch that the target assignment was computed for.
-        target_timestamp_ms: when it was computed.
-        targets: the target assignment, by member id.
         stateful: the topics with partitions whose state exists, by topic id.
-        is_deleted: whether the group was deleted.
-        is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
-            log: true for a loaded group.
 
     See: K-01 (ShareGroup).
     """
 
-    __slots__ = (
-        "group_epoch",
-        "group_id",
-        "is_deleted",
-        "is_metadata_stale",
-        "metadata_hash",
-        "roster",
-        "settings",
-        "stateful",
-        "target_epoch",
-        "target_timestamp_ms",
-        "targets",
-        "timers",
-        "topics",
-    )
+    __slots__ = ("stateful",)
+
+    record_types = SHARE
 
     def __init__(
         self, group_id: str, timers: Timers[TimerKey], settings: GroupSettings, topics: Topics
     ) -> None:
-        self.group_id = group_id
-        self.settings = settings
-        self.topics = topics
-        self.roster = ShareRoster()
-        self.timers = GroupTimers(group_id, timers)
-        self.group_epoch = _FIRST_EPOCH
-        self.metadata_hash = 0
-        self.target_epoch = _FIRST_EPOCH
-        self.target_timestamp_ms = 0
-        self.targets: dict[str, Target] = {}
+        super().__init__(group_id, ShareRoster(), timers, settings, topics)
         self.stateful: dict[bytes, StatefulTopic] = {}
-        self.is_deleted = False
-        self.is_metadata_stale = True
 
     @property
     def state(self) -> ShareGroupState:
@@ -111,9 +70,9 @@ class ShareGroup:
         return ShareGroupState.STABLE if self.roster.members else ShareGroupState.EMPTY
 
     @property
-    def is_unwritten(self) -> bool:
-        """Whether the log can have no record of the group yet."""
-        return self.group_epoch == _FIRST_EPOCH and not self.roster.members and not self.stateful
+    def is_unused(self) -> bool:
+        """Whether it has had no member yet, and no offset."""
+        return self.is_unwritten and not self.stateful
 
     def subscribed_topics(self) -> frozenset[str]:
         """Return the topics that members subscribe to."""

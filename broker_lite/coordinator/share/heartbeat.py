@@ -8,6 +8,7 @@ empty assignment, until the share coordinator has written a state for each of th
 
 from dataclasses import replace
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.share import changes
@@ -202,7 +203,7 @@ def _update_target(group: ShareGroup, effects: Effects, now_ms: int) -> None:
     for member_id, target in assign_simple(subscriptions, counts).items():
         if group.targets.get(member_id) != target:
             changes.put_target(group, member_id, target, effects)
-    changes.put_target_epoch(group, group.group_epoch, now_ms, effects)
+    group_changes.put_target_epoch(group, group.group_epoch, now_ms, effects)
 
 
 def _reconcile(group: ShareGroup, member: ShareMember, effects: Effects) -> ShareMember:
@@ -236,7 +237,7 @@ def put_out(group: ShareGroup, member_id: str, effects: Effects) -> None:
     """Remove a member that leaves, or whose session has ended, and raise the group epoch."""
     if member_id not in group.roster.members:
         return
-    changes.drop_member(group, member_id, effects)
+    group_changes.drop_member(group, member_id, effects)
     group.timers.cancel(SESSION, member_id)
     changes.put_group_epoch(group, group.group_epoch + 1, group.topics_hash(), effects)
     what = f"new assignment: a member left or was silent for too long: {shown(member_id)}"

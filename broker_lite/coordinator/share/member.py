@@ -1,6 +1,6 @@
 """A member of a share group. The objects are immutable; a changed member is a new object."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from broker_lite.coordinator.assignors.assignor import Target
@@ -29,6 +29,15 @@ class ShareMember:
     member_epoch: int = 0
     previous_member_epoch: int = -1
     assigned: Target = field(default_factory=dict)
+
+    def with_assignment_of(self, other: "ShareMember") -> "ShareMember":
+        """Return this member with the epochs and the partitions of another one."""
+        return replace(
+            self,
+            member_epoch=other.member_epoch,
+            previous_member_epoch=other.previous_member_epoch,
+            assigned=other.assigned,
+        )
 
 
 def size_of_member(member: ShareMember) -> int:

@@ -7,41 +7,28 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.coordinator.assignors.assignor import Target
-from broker_lite.coordinator.group_records import encode_key, encode_value
+from broker_lite.coordinator.group_records import (
+    SHARE,
+    decode,
+    encode_key,
+    encode_value,
+    partitions_of,
+)
 from broker_lite.coordinator.share.group import StatefulTopic
 from broker_lite.coordinator.share.member import ShareMember
 from broker_lite.wire import messages
 
 _STABLE: Final = 0
 
-MEMBER: Final = 10
-GROUP_EPOCH: Final = 11
-TARGET_EPOCH: Final = 12
-TARGET: Final = 13
-CURRENT: Final = 14
 STATE_PARTITIONS: Final = 15
 
-SHARE_RECORD_TYPES: Final = frozenset(
-    (MEMBER, GROUP_EPOCH, TARGET_EPOCH, TARGET, CURRENT, STATE_PARTITIONS)
-)
-
-
-def group_epoch_key(group_id: str) -> bytes:
-    """Return the key of the group's own record, without which the group does not exist."""
-    message = messages.ShareGroupMetadataKey
-    return encode_key(GROUP_EPOCH, message, message(group_id=group_id))
+SHARE_RECORD_TYPES: Final = frozenset((*SHARE, STATE_PARTITIONS))
 
 
 def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
     """Return the value with the group's epoch and the hash of its topics."""
     message = messages.ShareGroupMetadataValue
     return encode_value(message, message(epoch=epoch, metadata_hash=metadata_hash))
-
-
-def member_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of a member's subscription."""
-    message = messages.ShareGroupMemberMetadataKey
-    return encode_key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: ShareMember) -> bytes:
@@ -56,8 +43,9 @@ def member_value(member: ShareMember) -> bytes:
     return encode_value(message, value)
 
 
-def member_of(member_id: str, value: messages.ShareGroupMemberMetadataValue) -> ShareMember:
+def member_of(member_id: str, data: bytes) -> ShareMember:
     """Return the member in a record, without any partitions."""
+    value = decode(messages.ShareGroupMemberMetadataValue, data)
     return ShareMember(
         member_id=member_id,
         rack_id=value.rack_id,
@@ -65,25 +53,6 @@ def member_of(member_id: str, value: messages.ShareGroupMemberMetadataValue) -> 
         client_host=value.client_host,
         topic_names=tuple(value.subscribed_topic_names),
     )
-
-
-def target_epoch_key(group_id: str) -> bytes:
-    """Return the key of the epoch of the target assignment."""
-    message = messages.ShareGroupTargetAssignmentMetadataKey
-    return encode_key(TARGET_EPOCH, message, message(group_id=group_id))
-
-
-def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
-    """Return the value with the epoch of the target assignment, and when it was computed."""
-    message = messages.ShareGroupTargetAssignmentMetadataValue
-    value = message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
-    return encode_value(message, value)
-
-
-def target_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of a member's target."""
-    message = messages.ShareGroupTargetAssignmentMemberKey
-    return encode_key(TARGET, message, message(group_id=group_id, member_id=member_id))
 
 
 def target_value(target: Target) -> bytes:
@@ -94,10 +63,10 @@ def target_value(target: Target) -> bytes:
     return encode_value(message, message(topic_partitions=entries))
 
 
-def current_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of what a member has."""
-    message = messages.ShareGroupCurrentMemberAssignmentKey
-    return encode_key(CURRENT, message, message(group_id=group_id, member_id=member_id))
+def target_of(data: bytes) -> Target:
+    """Return the target in a record."""
+    value = decode(messages.ShareGroupTargetAssignmentMemberValue, data)
+    return partitions_of(value.topic_partitions)
 
 
 def current_value(member: ShareMember) -> bytes:
@@ -113,6 +82,17 @@ def current_value(member: ShareMember) -> bytes:
         ],
     )
     return encode_value(message, value)
+
+
+def current_of(member_id: str, data: bytes) -> ShareMember:
+    """Return a member with what a record says that it has."""
+    value = decode(messages.ShareGroupCurrentMemberAssignmentValue, data)
+    return ShareMember(
+        member_id=member_id,
+        member_epoch=value.member_epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        assigned=partitions_of(value.assigned_partitions),
+    )
 
 
 def state_partitions_key(group_id: str) -> bytes:
@@ -133,10 +113,9 @@ def state_partitions_value(stateful: Mapping[bytes, StatefulTopic]) -> bytes:
     return encode_value(message, message(initialized_topics=entries))
 
 
-def stateful_of(
-    value: messages.ShareGroupStatePartitionMetadataValue,
-) -> dict[bytes, StatefulTopic]:
+def stateful_of(data: bytes) -> dict[bytes, StatefulTopic]:
     """Return the partitions whose state exists; those that were being made are made again."""
+    value = decode(messages.ShareGroupStatePartitionMetadataValue, data)
     return {
         each.topic_id: StatefulTopic(each.topic_name, frozenset(each.partitions))
         for each in value.initialized_topics

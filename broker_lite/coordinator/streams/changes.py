@@ -1,6 +1,8 @@
 """The changes of a streams group: each changes the group in memory and writes the record."""
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_records import STREAMS
 from broker_lite.coordinator.streams import records
 from broker_lite.coordinator.streams.group import Configs, StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
@@ -10,14 +12,14 @@ from broker_lite.coordinator.streams.topology import NO_MAPS, Topology, size_of_
 
 def put_member(group: StreamsGroup, member: StreamsMember, effects: Effects) -> None:
     """Store a member with its data, and write it."""
-    key = records.member_key(group.group_id, member.member_id)
+    key = STREAMS.member_key(group.group_id, member.member_id)
     effects.write(key, records.member_value(member))
     group.roster.put(member)
 
 
 def put_current(group: StreamsGroup, member: StreamsMember, effects: Effects) -> None:
     """Store the epochs and tasks of a member, and write them."""
-    key = records.current_key(group.group_id, member.member_id)
+    key = STREAMS.current_key(group.group_id, member.member_id)
     effects.write(key, records.current_value(member))
     group.roster.put(member)
 
@@ -37,16 +39,8 @@ def hold_topology(group: StreamsGroup, topology: Topology | None) -> None:
 
 def put_target(group: StreamsGroup, member_id: str, target: TaskSets, effects: Effects) -> None:
     """Store the target of a member, and write it."""
-    effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
+    effects.write(STREAMS.target_key(group.group_id, member_id), records.target_value(target))
     group.targets[member_id] = target
-
-
-def put_target_epoch(group: StreamsGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
-    """Store the group epoch of the target assignment, and write it."""
-    value = records.target_epoch_value(epoch, timestamp_ms)
-    effects.write(records.target_epoch_key(group.group_id), value)
-    group.target_epoch = epoch
-    group.target_timestamp_ms = timestamp_ms
 
 
 def put_group_epoch(
@@ -60,7 +54,7 @@ def put_group_epoch(
     """Begin the next group epoch, and write it with what it is based on."""
     epoch = group.group_epoch + 1
     value = records.group_epoch_value(epoch, metadata_hash, validated_epoch, configs)
-    effects.write(records.group_epoch_key(group.group_id), value)
+    effects.write(STREAMS.group_epoch_key(group.group_id), value)
     group.group_epoch = epoch
     group.metadata_hash = metadata_hash
     group.validated_epoch = validated_epoch
@@ -79,12 +73,8 @@ def next_epoch(group: StreamsGroup, effects: Effects) -> None:
 
 
 def drop_member(group: StreamsGroup, member_id: str, effects: Effects) -> None:
-    """Remove a member and write its tombstones, in Kafka's order."""
-    effects.write(records.current_key(group.group_id, member_id), None)
-    effects.write(records.target_key(group.group_id, member_id), None)
-    effects.write(records.member_key(group.group_id, member_id), None)
-    group.targets.pop(member_id, None)
-    group.roster.remove(member_id)
+    """Remove a member and write its tombstones; the last one ends a shutdown."""
+    group_changes.drop_member(group, member_id, effects)
     if not group.roster.members:
         group.shutdown_by = None
 
@@ -94,7 +84,7 @@ def drop_group(group: StreamsGroup, effects: Effects) -> None:
 
     Rule: U-22 (StreamsGroup.createGroupTombstoneRecords).
     """
-    effects.write(records.target_epoch_key(group.group_id), None)
-    effects.write(records.group_epoch_key(group.group_id), None)
+    effects.write(STREAMS.target_epoch_key(group.group_id), None)
+    effects.write(STREAMS.group_epoch_key(group.group_id), None)
     effects.write(records.topology_key(group.group_id), None)
     group.is_deleted = True

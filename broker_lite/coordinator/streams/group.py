@@ -1,14 +1,12 @@
-"""A streams group: its members, epochs, topology, target assignment, and who has which task.
-
-Every change that must be in the log is made in changes.py, together with its record. So a group
-that is loaded from its records equals the group that wrote them.
-"""
+"""A streams group: its members, epochs, topology, target assignment, and who has which task."""
 
 from collections.abc import Collection
 from enum import Enum
 from typing import Final
 
+from broker_lite.coordinator.group_records import STREAMS
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.newer_group import NewerGroup
 from broker_lite.coordinator.streams.configured import ConfiguredTopology
 from broker_lite.coordinator.streams.member import StreamsMember, StreamsMemberState
 from broker_lite.coordinator.streams.roster import StreamsRoster
@@ -18,15 +16,12 @@ from broker_lite.coordinator.timers import (
     INITIAL_DELAY,
     REBALANCE,
     SESSION,
-    GroupTimers,
     TimerKey,
     Timers,
 )
 from broker_lite.coordinator.topics import Topics, TopicView, hash_of_topics
 from broker_lite.errors import ErrorCode
 
-# a new group has an empty assignment of this epoch, so its first member sees epoch 2, as in Kafka
-_FIRST_EPOCH: Final = 1
 _FIRST_MEMBER_EPOCHS: Final = 9
 NOT_VALIDATED: Final = -1
 """The validated topology epoch while the topology cannot run."""
@@ -46,11 +41,8 @@ class StreamsGroupState(Enum):
     DEAD = "Dead"
 
 
-class StreamsGroup:
+class StreamsGroup(NewerGroup[StreamsRoster, TaskSets]):
     """One streams group.
-
-    A new group is in the log only when its first member is. `is_unwritten` tells whether the code
-    that made it may remove it again.
 
     Args:
         group_id: its id.
@@ -59,25 +51,16 @@ class StreamsGroup:
         topics: a live view of all topics.
 
     Attributes:
-        roster: its members.
-        timers: its own.
-        group_epoch: goes up with every change that needs a new target assignment.
-        metadata_hash: of the topology's topics when that epoch began.
-        validated_epoch: the epoch of the topology if it could run then, else NOT_VALIDATED.
+        validated_epoch: the epoch of the topology if it could run when the group epoch began, else
+            NOT_VALIDATED.
         last_configs: the settings of the assignment when that epoch began.
         topology: what the members run; None before the first one. Set with `maps`, by
             changes.hold_topology.
         maps: what is looked up in it.
-        target_epoch: the group epoch that the target assignment was computed for.
-        target_timestamp_ms: when it was computed.
-        targets: the target assignment, by member id.
         configured: the topology with its topics, None if it has to be found again. Not in the log.
         missing: internal topics that have to be created. Not in the log.
         endpoint_epoch: goes up when a member with an endpoint gets other tasks. Not in the log.
         shutdown_by: the member that has asked all others to end. Not in the log.
-        is_deleted: whether the group was deleted.
-        is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
-            log: true for a loaded group.
 
     See: U-04 (StreamsGroup).
     """
@@ -85,49 +68,28 @@ class StreamsGroup:
     __slots__ = (
         "configured",
         "endpoint_epoch",
-        "group_epoch",
-        "group_id",
-        "is_deleted",
-        "is_metadata_stale",
         "last_configs",
         "maps",
-        "metadata_hash",
         "missing",
-        "roster",
-        "settings",
         "shutdown_by",
-        "target_epoch",
-        "target_timestamp_ms",
-        "targets",
-        "timers",
-        "topics",
         "topology",
         "validated_epoch",
     )
 
+    record_types = STREAMS
+
     def __init__(
         self, group_id: str, timers: Timers[TimerKey], settings: GroupSettings, topics: Topics
     ) -> None:
-        self.group_id = group_id
-        self.settings = settings
-        self.topics = topics
-        self.roster = StreamsRoster()
-        self.timers = GroupTimers(group_id, timers)
-        self.group_epoch = _FIRST_EPOCH
-        self.metadata_hash = 0
+        super().__init__(group_id, StreamsRoster(), timers, settings, topics)
         self.validated_epoch = 0
         self.last_configs: Configs = ()
         self.topology: Topology | None = None
         self.maps = NO_MAPS
-        self.target_epoch = _FIRST_EPOCH
-        self.target_timestamp_ms = 0
-        self.targets: dict[str, TaskSets] = {}
         self.configured: ConfiguredTopology | None = None
         self.missing: tuple[TopicInfo, ...] = ()
         self.endpoint_epoch = 0
         self.shutdown_by: str | None = None
-        self.is_deleted = False
-        self.is_metadata_stale = True
 
     @property
     def state(self) -> StreamsGroupState:
@@ -147,11 +109,6 @@ class StreamsGroup:
         if all(member.is_reconciled(self.target_epoch) for member in members.values()):
             return StreamsGroupState.STABLE
         return StreamsGroupState.RECONCILING
-
-    @property
-    def is_unwritten(self) -> bool:
-        """Whether the log can have no record of the group yet."""
-        return self.group_epoch == _FIRST_EPOCH and not self.roster.members
 
     def assignment_configs(self) -> Configs:
         """Return the settings that an assignment uses now."""

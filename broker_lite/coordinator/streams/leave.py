@@ -1,5 +1,6 @@
 """A member leaves a streams group, or is put out; and the timers of the group."""
 
+from broker_lite.coordinator import group_changes
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.streams import changes, target
@@ -75,4 +76,4 @@ def write_target(
     """Store a target assignment, and write what is new in it."""
     for member_id in found.changed(group):
         changes.put_target(group, member_id, found.targets[member_id], effects)
-    changes.put_target_epoch(group, found.epoch, now_ms, effects)
+    group_changes.put_target_epoch(group, found.epoch, now_ms, effects)

@@ -1,6 +1,6 @@
 """A member of a streams group. The objects are immutable; a changed member is a new object."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -21,6 +21,14 @@ class StreamsMemberState(IntEnum):
     UNREVOKED_TASKS = 2
     UNRELEASED_TASKS = 3
     UNKNOWN = 127
+
+    @classmethod
+    def of(cls, number: int) -> "StreamsMemberState":
+        """Return the state with the number of a record; UNKNOWN for one of a later Kafka."""
+        try:
+            return cls(number)
+        except ValueError:
+            return cls.UNKNOWN
 
 
 class Endpoint(NamedTuple):
@@ -59,6 +67,17 @@ class StreamsMember:
     previous_member_epoch: int = 0
     assigned: AssignedTasks = NOTHING_ASSIGNED
     pending: AssignedTasks = NOTHING_ASSIGNED
+
+    def with_assignment_of(self, other: "StreamsMember") -> "StreamsMember":
+        """Return this member with the epochs, the state and the tasks of another one."""
+        return replace(
+            self,
+            state=other.state,
+            member_epoch=other.member_epoch,
+            previous_member_epoch=other.previous_member_epoch,
+            assigned=other.assigned,
+            pending=other.pending,
+        )
 
     def is_reconciled(self, target_epoch: int) -> bool:
         """Return whether it has all of the target of this epoch, and nothing else."""

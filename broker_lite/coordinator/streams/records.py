@@ -6,41 +6,27 @@ Ids and partitions are sorted, so the same state always gives the same bytes.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from broker_lite.coordinator.group_records import encode_key, encode_value
+from broker_lite.coordinator.group_records import STREAMS, decode, encode_key, encode_value
 from broker_lite.coordinator.streams.group import Configs
 from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, StreamsMemberState
 from broker_lite.coordinator.streams.tasks import (
     AssignedTasks,
     Epochs,
-    Tasks,
     TaskSets,
     entries_of,
     tasks_of,
 )
-from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Topology
+from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Topology, topology_of
 from broker_lite.wire import messages
 
-GROUP_EPOCH: Final = 17
-MEMBER: Final = 19
-TARGET_EPOCH: Final = 20
-TARGET: Final = 21
-CURRENT: Final = 22
 TOPOLOGY: Final = 23
 
-STREAMS_RECORD_TYPES: Final = frozenset(
-    (GROUP_EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, TOPOLOGY)
-)
+STREAMS_RECORD_TYPES: Final = frozenset((*STREAMS, TOPOLOGY))
 
 _CURRENT: Final = messages.StreamsGroupCurrentMemberAssignmentValue
 _TOPOLOGY: Final = messages.StreamsGroupTopologyValue
 
 # -- the group
-
-
-def group_epoch_key(group_id: str) -> bytes:
-    """Return the key of the group's own record, without which the group does not exist."""
-    message = messages.StreamsGroupMetadataKey
-    return encode_key(GROUP_EPOCH, message, message(group_id=group_id))
 
 
 def group_epoch_value(
@@ -76,6 +62,11 @@ def topology_value(topology: Topology) -> bytes:
     return encode_value(_TOPOLOGY, _TOPOLOGY(epoch=topology.epoch, subtopologies=subtopologies))
 
 
+def topology_in(data: bytes) -> Topology:
+    """Return the topology in a record."""
+    return topology_of(decode(_TOPOLOGY, data))
+
+
 def _subtopology(told: Subtopology) -> "messages.StreamsGroupTopologyValue.Subtopology":
     return _TOPOLOGY.Subtopology(
         subtopology_id=told.subtopology_id,
@@ -107,25 +98,6 @@ def _topic(topic: TopicInfo) -> "messages.StreamsGroupTopologyValue.TopicInfo":
 # -- the target assignment
 
 
-def target_epoch_key(group_id: str) -> bytes:
-    """Return the key of the epoch of the target assignment."""
-    message = messages.StreamsGroupTargetAssignmentMetadataKey
-    return encode_key(TARGET_EPOCH, message, message(group_id=group_id))
-
-
-def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
-    """Return the value with the epoch of the target assignment, and when it was computed."""
-    message = messages.StreamsGroupTargetAssignmentMetadataValue
-    value = message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
-    return encode_value(message, value)
-
-
-def target_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of a member's target."""
-    message = messages.StreamsGroupTargetAssignmentMemberKey
-    return encode_key(TARGET, message, message(group_id=group_id, member_id=member_id))
-
-
 def target_value(target: TaskSets) -> bytes:
     """Return the value with a member's target."""
     message = messages.StreamsGroupTargetAssignmentMemberValue
@@ -137,20 +109,15 @@ def target_value(target: TaskSets) -> bytes:
     return encode_value(message, value)
 
 
-def target_of(value: messages.StreamsGroupTargetAssignmentMemberValue) -> TaskSets:
+def target_of(data: bytes) -> TaskSets:
     """Return the target in a record."""
+    value = decode(messages.StreamsGroupTargetAssignmentMemberValue, data)
     return TaskSets(
         tasks_of(value.active_tasks), tasks_of(value.standby_tasks), tasks_of(value.warmup_tasks)
     )
 
 
 # -- members
-
-
-def member_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of a member's data."""
-    message = messages.StreamsGroupMemberMetadataKey
-    return encode_key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: StreamsMember) -> bytes:
@@ -172,8 +139,9 @@ def member_value(member: StreamsMember) -> bytes:
     return encode_value(message, value)
 
 
-def member_of(member_id: str, value: messages.StreamsGroupMemberMetadataValue) -> StreamsMember:
+def member_of(member_id: str, data: bytes) -> StreamsMember:
     """Return the member in a record, without any tasks."""
+    value = decode(messages.StreamsGroupMemberMetadataValue, data)
     endpoint = value.user_endpoint
     return StreamsMember(
         member_id=member_id,
@@ -187,12 +155,6 @@ def member_of(member_id: str, value: messages.StreamsGroupMemberMetadataValue) -
         user_endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
         client_tags=tuple(sorted((each.key, each.value) for each in value.client_tags)),
     )
-
-
-def current_key(group_id: str, member_id: str) -> bytes:
-    """Return the key of what a member has."""
-    message = messages.StreamsGroupCurrentMemberAssignmentKey
-    return encode_key(CURRENT, message, message(group_id=group_id, member_id=member_id))
 
 
 def current_value(member: StreamsMember) -> bytes:
@@ -229,26 +191,26 @@ def _with_epochs(
     return entries
 
 
-def state_of(value: messages.StreamsGroupCurrentMemberAssignmentValue) -> StreamsMemberState:
-    """Return the state in a member's record; one of a later Kafka is unknown."""
-    try:
-        return StreamsMemberState(value.state)
-    except ValueError:
-        return StreamsMemberState.UNKNOWN
-
-
-def assigned_of(value: messages.StreamsGroupCurrentMemberAssignmentValue) -> AssignedTasks:
-    """Return the tasks that a member has."""
-    active = _epochs_of(value.active_tasks, value.member_epoch)
-    return AssignedTasks(active, tasks_of(value.standby_tasks), tasks_of(value.warmup_tasks))
-
-
-def pending_of(value: messages.StreamsGroupCurrentMemberAssignmentValue) -> AssignedTasks:
-    """Return the tasks that a member has to give back."""
-    standby: Tasks = tasks_of(value.standby_tasks_pending_revocation)
-    warmup: Tasks = tasks_of(value.warmup_tasks_pending_revocation)
-    active = _epochs_of(value.active_tasks_pending_revocation, value.member_epoch)
-    return AssignedTasks(active, standby, warmup)
+def current_of(member_id: str, data: bytes) -> StreamsMember:
+    """Return a member with what a record says that it has; a state of a later Kafka is UNKNOWN."""
+    value = decode(_CURRENT, data)
+    epoch = value.member_epoch
+    return StreamsMember(
+        member_id=member_id,
+        state=StreamsMemberState.of(value.state),
+        member_epoch=epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        assigned=AssignedTasks(
+            _epochs_of(value.active_tasks, epoch),
+            tasks_of(value.standby_tasks),
+            tasks_of(value.warmup_tasks),
+        ),
+        pending=AssignedTasks(
+            _epochs_of(value.active_tasks_pending_revocation, epoch),
+            tasks_of(value.standby_tasks_pending_revocation),
+            tasks_of(value.warmup_tasks_pending_revocation),
+        ),
+    )
 
 
 def _epochs_of(entries: Iterable[Any], member_epoch: int) -> Epochs:

@@ -18,6 +18,7 @@ from broker_lite.control.cluster.config_rules import (
     OperationType,
     Values,
     check_keys,
+    node_id_of,
 )
 from broker_lite.errors import BrokerError, InvalidConfig, InvalidRequest, UnknownServerError
 from broker_lite.settings.configs.describe import ConfigEntry
@@ -54,7 +55,7 @@ def describe(node_id: int, name: str, keys: Collection[str] | None) -> Sequence[
     """
     if not name:
         raise InvalidRequest("Broker id must not be empty")
-    if _number(name, "Broker") != node_id:
+    if node_id_of(name, "Broker") != node_id:
         raise InvalidRequest(f"Unexpected broker id, expected {node_id} but received {name}")
     wanted = set(keys) if keys else None
     return [
@@ -91,7 +92,7 @@ def plan(
     check_keys(operations)
     if denied is not None:
         raise denied
-    if _number(name, "Node") != node_id:
+    if node_id_of(name, "Node") != node_id:
         raise InvalidRequest(f"Unexpected node id. Expected {node_id}, but received {name}")
     loggers = frozenset(_loggers())
     return {operation.name: _level_after(operation, loggers) for operation in operations}
@@ -125,13 +126,6 @@ def _level_after(operation: ConfigOperation, loggers: Collection[str]) -> str | 
             f"Valid log levels are {', '.join(_LEVELS)}"
         )
     return level
-
-
-def _number(name: str, whose: str) -> int:
-    try:
-        return int(name)
-    except ValueError:
-        raise InvalidRequest(f"{whose} id must be an integer, but it is: {name}") from None
 
 
 def _loggers() -> list[str]:

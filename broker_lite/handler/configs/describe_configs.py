@@ -12,6 +12,7 @@ Not done: nothing that a client asks for.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from broker_lite.control.cluster.config_rules import node_id_of
 from broker_lite.control.metadata.image import (
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
@@ -157,11 +158,7 @@ def _entries(
 
 def _check_broker_id(name: str, node_id: int) -> None:
     """Rule: P-123."""
-    try:
-        asked = int(name)
-    except ValueError:
-        raise InvalidRequest(f"Broker id must be an integer, but it is: {name}") from None
-    if asked != node_id:
+    if node_id_of(name, "Broker") != node_id:
         raise InvalidRequest(
             f"Unexpected broker id, expected {node_id} or empty string, but received {name}"
         )

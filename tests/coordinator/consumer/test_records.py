@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from broker_lite.coordinator.consumer import records
 from broker_lite.coordinator.consumer.group import ResolvedRegex
 from broker_lite.coordinator.consumer.member import ClassicMemberData, ConsumerMember, MemberState
-from broker_lite.coordinator.group_records import decode
+from broker_lite.coordinator.group_records import CONSUMER, encode_value, target_epoch_value
 from broker_lite.wire import messages
 from tests.coordinator.consumer.consumer_driver import Driver, state_of
 
@@ -20,12 +20,12 @@ TOPIC = bytes(range(16))
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        pytest.param(records.group_epoch_key("g"), "0003 0001 67", id="group"),
+        pytest.param(CONSUMER.group_epoch_key("g"), "0003 0001 67", id="group"),
         pytest.param(records.partition_metadata_key("g"), "0004 0001 67", id="topics before 4.1"),
-        pytest.param(records.member_key("g", "m"), "0005 0001 67 0001 6d", id="member"),
-        pytest.param(records.target_epoch_key("g"), "0006 0001 67", id="target epoch"),
-        pytest.param(records.target_key("g", "m"), "0007 0001 67 0001 6d", id="target"),
-        pytest.param(records.current_key("g", "m"), "0008 0001 67 0001 6d", id="current"),
+        pytest.param(CONSUMER.member_key("g", "m"), "0005 0001 67 0001 6d", id="member"),
+        pytest.param(CONSUMER.target_epoch_key("g"), "0006 0001 67", id="target epoch"),
+        pytest.param(CONSUMER.target_key("g", "m"), "0007 0001 67 0001 6d", id="target"),
+        pytest.param(CONSUMER.current_key("g", "m"), "0008 0001 67 0001 6d", id="current"),
         pytest.param(records.regex_key("g", "t.*"), "0010 0001 67 0003 742e2a", id="regex"),
         # values: measured with Kafka 4.3.1's dump tool on what these decode to
         pytest.param(records.group_epoch_value(2, 0), "0000 00000002 00", id="no topics, no hash"),
@@ -35,7 +35,7 @@ TOPIC = bytes(range(16))
             id="hash is tagged",
         ),
         pytest.param(
-            records.target_epoch_value(2, 5),
+            target_epoch_value(2, 5),
             "0000 00000002 01 00 08 0000000000000005",
             id="timestamp is tagged",
         ),
@@ -83,28 +83,31 @@ def test_a_member_comes_back() -> None:
         server_assignor="range",
         classic=ClassicMemberData(session_timeout_ms=7, protocols=(("p", b"\x01"), ("q", b""))),
     )
-    value = decode(messages.ConsumerGroupMemberMetadataValue, records.member_value(member))
-    assert records.member_of("m", value) == member
+    assert records.member_of("m", records.member_value(member)) == member
 
 
 def test_partitions_of_older_kafkas_have_the_members_epoch() -> None:
     """G-63."""
     message = messages.ConsumerGroupCurrentMemberAssignmentValue
     entry = message.TopicPartitions(topic_id=TOPIC, partitions=[0, 1])
-    assert records.assigned_of([entry], 4) == {TOPIC: {0: 4, 1: 4}}
+    value = message(member_epoch=4, previous_member_epoch=3, assigned_partitions=[entry])
+    member = records.current_of("m", encode_value(message, value))
+    assert member.assigned == {TOPIC: {0: 4, 1: 4}}
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 127, 5])
 def test_states(number: int) -> None:
     """G-92: a state that is not known yet is UNKNOWN."""
-    value = messages.ConsumerGroupCurrentMemberAssignmentValue(
+    message = messages.ConsumerGroupCurrentMemberAssignmentValue
+    value = message(
         member_epoch=1,
         previous_member_epoch=0,
         state=number,
         assigned_partitions=[],
         partitions_pending_revocation=[],
     )
-    assert records.state_of(value) == (number if number != 5 else MemberState.UNKNOWN)
+    member = records.current_of("m", encode_value(message, value))
+    assert member.state == (number if number != 5 else MemberState.UNKNOWN)
 
 
 def busy_driver() -> Driver:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from broker_lite.coordinator.effects import NO_START, Caller, Effects
+from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.share import changes, records
+from broker_lite.coordinator.share import changes
 from broker_lite.coordinator.share.describe import describe
 from broker_lite.coordinator.share.group import ShareGroup, StatefulTopic
 from broker_lite.coordinator.share.heartbeat import check_heartbeat, handle, put_out
@@ -222,17 +223,17 @@ def test_records_may_lack_others() -> None:
     driver = Driver(t=1)
     driver.beat("m", 0, "t")
     group = ShareGroup("g", Timers(), driver.settings, driver.topics)
-    current = next(each for each in driver.log if each[0][1] == records.CURRENT)
-    apply_record(group, records.CURRENT, *current)
+    current = next(each for each in driver.log if each[0][1] == SHARE.current)
+    apply_record(group, SHARE.current, *current)
     assert group.roster.members["m"].member_epoch == 2
-    member = next(each for each in driver.log if each[0][1] == records.MEMBER)
-    apply_record(group, records.MEMBER, *member)
+    member = next(each for each in driver.log if each[0][1] == SHARE.member)
+    apply_record(group, SHARE.member, *member)
     assert group.roster.members["m"] == driver.group.roster.members["m"]
-    apply_record(group, records.CURRENT, current[0], None)
+    apply_record(group, SHARE.current, current[0], None)
     assert group.roster.members["m"].member_epoch == 0
-    apply_record(group, records.MEMBER, member[0], None)
-    apply_record(group, records.CURRENT, current[0], None)
-    apply_record(group, records.TARGET, records.target_key("g", "m"), None)
+    apply_record(group, SHARE.member, member[0], None)
+    apply_record(group, SHARE.current, current[0], None)
+    apply_record(group, SHARE.target, SHARE.target_key("g", "m"), None)
     assert group.roster.members == {}
 
 

@@ -5,7 +5,7 @@ Also tests: broker_lite.coordinator.streams.changes, broker_lite.coordinator.str
 
 from typing import Any
 
-from broker_lite.coordinator.group_records import group_of
+from broker_lite.coordinator.group_records import STREAMS, encode_value, group_of
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.streams import changes, records
 from broker_lite.coordinator.streams.group import StreamsGroup, StreamsGroupState
@@ -76,12 +76,12 @@ def test_records_of_members_that_were_compacted_away() -> None:
     member = driver.group.roster.members["a"]
     value = bytearray(records.current_value(member))
     value[2 + 8] = 9  # the version and two epochs come before the state
-    for key in (records.member_key, records.target_key, records.current_key):
+    for key in (STREAMS.member_key, STREAMS.target_key, STREAMS.current_key):
         driver.log.append((key("g", "b"), None))
-    driver.log.append((records.current_key("g", "c"), bytes(value)))
+    driver.log.append((STREAMS.current_key("g", "c"), bytes(value)))
     loaded = driver.loaded()
     assert loaded.roster.members["c"].state is StreamsMemberState.UNKNOWN
-    driver.log.append((records.current_key("g", "a"), None))
+    driver.log.append((STREAMS.current_key("g", "a"), None))
     assert driver.loaded().roster.members["a"].member_epoch == 0
 
 
@@ -90,9 +90,10 @@ def test_tasks_without_epochs_have_that_of_the_member() -> None:
     message = messages.StreamsGroupCurrentMemberAssignmentValue
     tasks = [message.TaskIds(subtopology_id="0", partitions=[1, 2])]
     value = message(member_epoch=7, active_tasks=tasks)
-    assert records.assigned_of(value).active == {"0": {1: 7, 2: 7}}
+    member = records.current_of("m", encode_value(message, value))
+    assert member.assigned.active == {"0": {1: 7, 2: 7}}
 
 
 def test_records_name_their_group() -> None:
-    assert group_of(records.member_key("g", "m")) == "g"
+    assert group_of(STREAMS.member_key("g", "m")) == "g"
     assert PLAIN.epoch == 0
