@@ -8,7 +8,7 @@ import base64
 import random
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from confluent_kafka import (
@@ -96,11 +96,30 @@ class User(threading.Thread):
 
 
 class RawMember(User):
-    """Sends the requests itself: it releases and rejects, and lets locks end, too."""
+    """Sends the requests itself: it releases and rejects, and lets locks end, too.
+
+    Attributes:
+        partitions: those that it reads from; one broker leads them.
+        coordinator_port: of the group's coordinator.
+    """
 
     _client: RawClient
     _topic_id: bytes
     _epoch: int
+
+    def __init__(
+        self,
+        name: str,
+        port: int,
+        ledger: Ledger,
+        chance: random.Random,
+        *,
+        partitions: Sequence[int] = range(PARTITIONS),
+        coordinator_port: int | None = None,
+    ) -> None:
+        super().__init__(name, port, ledger, chance)
+        self.partitions = partitions
+        self.coordinator_port = port if coordinator_port is None else coordinator_port
 
     def work(self) -> None:
         """Connect again and again; what was held is lost with a connection."""
@@ -128,8 +147,12 @@ class RawMember(User):
                     return
 
     def _joined(self) -> bool:
+        with RawClient("127.0.0.1", self.coordinator_port) as coordinator:
+            return self._joins(coordinator)
+
+    def _joins(self, coordinator: RawClient) -> bool:
         while not self.stopped.is_set():
-            answer = self._client.call(
+            answer = coordinator.call(
                 "ShareGroupHeartbeat",
                 1,
                 group_id=GROUP,
@@ -150,7 +173,7 @@ class RawMember(User):
         topics = []
         if self._epoch == 0:
             partitions = [
-                message.FetchPartition(partition_index=index) for index in range(PARTITIONS)
+                message.FetchPartition(partition_index=index) for index in self.partitions
             ]
             topics = [message.FetchTopic(topic_id=self._topic_id, partitions=partitions)]
         answer = self._client.call(
