@@ -80,8 +80,9 @@ class Writer(threading.Thread):
         lost: what was given up.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, records_a_second: int = RECORDS_A_SECOND) -> None:
         super().__init__(name="writer", daemon=True)
+        self._records_a_second = records_a_second
         self.acknowledged: set[tuple[int, int]] = set()
         self.lost: list[str] = []
         self.stopped = threading.Event()
@@ -107,7 +108,7 @@ class Writer(threading.Thread):
                 TOPIC, b"%d" % number, partition=number % PARTITIONS, on_delivery=self._delivered
             )
             number += 1
-            self._producer.poll(1 / RECORDS_A_SECOND)
+            self._producer.poll(1 / self._records_a_second)
         self._producer.flush(DRAIN_S)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:

@@ -11,6 +11,7 @@ ended by SIGKILL, or both. What holds then is said in share_kills.
 import random
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +33,29 @@ from tests.support.raw_client import RawClient
 PROCESSES: Final = 1 + PARTITIONS
 MEMBERS_AT_EACH: Final = 2
 LOAD_S: Final = (0.1, 2.0)
+RECORDS_A_SECOND: Final = 100
+TIMEOUT_S: Final = 60.0
+PAUSE_S: Final = 0.01
 
 
-def run(seed: int, kills: int, folder: Path) -> Findings:
+@dataclass
+class Gaps(Findings):
+    """What a run saw, and how long the members had nothing to read after each kill."""
+
+    gaps_s: list[float] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """The figures of the run."""
+        gaps = sorted(self.gaps_s) or [0.0]
+        return (
+            f"{super().summary()}; until all partitions were read from again: "
+            f"median {gaps[len(gaps) // 2]:.2f} s, longest {gaps[-1]:.2f} s"
+        )
+
+
+def run(seed: int, kills: int, folder: Path) -> Gaps:
     """Kill processes so often; show how far it is."""
-    found, chance = Findings(), random.Random(seed)
+    found, chance = Gaps(), random.Random(seed)
     settings: dict[str, object] = dict(line.split("=", 1) for line in SETTINGS)
     settings["broker.lite.processes"] = str(PROCESSES)
     with Broker(settings, data_dir=folder / "data") as broker:
@@ -44,17 +63,12 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
         with RawClient("127.0.0.1", ports[0]) as client:
             _create(client)
             configure(client)
-        ledger, writer = Ledger(), Writer(ports[0])
+        ledger, writer = Ledger(), Writer(ports[0], RECORDS_A_SECOND)
         users = _users(ports, ledger, chance)
         for thread in (writer, *users):
             thread.start()
-        while found.kills < kills and not ledger.faults:
-            time.sleep(chance.uniform(*LOAD_S))
-            running = further_processes(broker)
-            count = 2 if chance.random() < TWO else 1
-            for process in chance.sample(running, min(count, len(running))):
-                process.kill()
-                found.kills += 1
+        while found.kills < kills and not (ledger.faults or found.faults):
+            _kill_some(broker, ledger, chance, found)
             print(f"\r{found.kills}/{kills} kills", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         writer.stopped.set()
@@ -65,6 +79,23 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
         if "Traceback" in broker.log:
             found.faults.append(broker.log[broker.log.index("Traceback") :][:3000])
     return found
+
+
+def _kill_some(broker: Broker, ledger: Ledger, chance: random.Random, found: Gaps) -> None:
+    """End one process or both, and wait until records of all partitions are delivered again."""
+    time.sleep(chance.uniform(*LOAD_S))
+    running = further_processes(broker)
+    killed = chance.sample(running, 2 if chance.random() < TWO else 1)
+    began_s = time.monotonic()
+    for process in killed:
+        process.kill()
+    found.kills += len(killed)
+    while min(ledger.last_s) <= began_s:
+        if time.monotonic() > began_s + TIMEOUT_S:
+            found.faults.append(f"a partition is not read from {TIMEOUT_S} s after a kill")
+            return
+        time.sleep(PAUSE_S)
+    found.gaps_s.append(time.monotonic() - began_s)
 
 
 def _create(client: RawClient) -> None:

@@ -45,6 +45,7 @@ class Ledger:
         delivered: the highest delivery count by record.
         done: the records whose end was acknowledged, and answered without an error.
         deliveries: how many there were.
+        last_s: when records were delivered last, by partition.
         faults: what the broker may not do.
     """
 
@@ -52,12 +53,14 @@ class Ledger:
         self.delivered: dict[Place, int] = {}
         self.done: set[Place] = set()
         self.deliveries = 0
+        self.last_s = [0.0] * PARTITIONS
         self.faults: list[str] = []
         self._lock = threading.Lock()
 
     def deliver(self, member: str, partition: int, first: int, last: int, count: int) -> None:
         """Note records that a member got."""
         with self._lock:
+            self.last_s[partition] = time.monotonic()
             for offset in range(first, last + 1):
                 place = partition, offset
                 self.deliveries += 1

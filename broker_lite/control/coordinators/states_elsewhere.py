@@ -141,9 +141,11 @@ class StatesElsewhere:
                 for each, error in zip(some, errors, strict=True):
                     self._end(each, error)
         finally:
-            del self._unsent[group_id]
-            for each in (*some, *unsent):  # those that a bug has left over
+            left = [*some, *unsent]  # those that a bug, or the end of the process, has left over
+            unsent.clear()
+            for each in left:
                 self._end(each, UnknownServerError())
+            del self._unsent[group_id]
 
     def _end(self, unsent: _Unsent, error: BrokerError | None) -> None:
         """Tell who waits for a change; after an error, also who waits for later ones."""
@@ -158,10 +160,10 @@ class StatesElsewhere:
 
     def refuse(self, key: ShareKey, error: BrokerError) -> None:
         """Send no change of a state that waits, because it does not count any more."""
-        unsent = self._unsent.get(key.group_id)
-        refused = [one for one in unsent or () if one.write.key == key]
-        for each in refused:
-            assert unsent is not None
+        if key not in self._last:
+            return
+        unsent = self._unsent[key.group_id]
+        for each in [one for one in unsent if one.write.key == key]:
             unsent.remove(each)
             self._tell(each, error)
 

@@ -118,7 +118,12 @@ async def load(
     if elsewhere is None:
         return _NONE
     keys = (ShareKey(group_id, *each) for each in partitions)
-    led = [key for key in keys if share_leader(context.cluster, key).leader == context.node_id]
+    led = [
+        key
+        for key in keys
+        if elsewhere.get(key) is None
+        and share_leader(context.cluster, key).leader == context.node_id
+    ]
     return await elsewhere.load(group_id, led)
 
 
