@@ -80,6 +80,7 @@ from broker_lite.errors.rights import (
     TopicAuthorizationFailed,
 )
 from broker_lite.errors.share_exceptions import (
+    FencedStateEpoch,
     InvalidGroupId,
     InvalidRecordState,
     InvalidShareSessionEpoch,
@@ -112,6 +113,7 @@ __all__ = [
     "FencedInstanceId",
     "FencedLeaderEpoch",
     "FencedMemberEpoch",
+    "FencedStateEpoch",
     "GroupAuthorizationFailed",
     "GroupIdNotFound",
     "GroupMaxSizeReached",

@@ -34,6 +34,12 @@ class InvalidShareSessionEpoch(BrokerError):
     code = ErrorCode.INVALID_SHARE_SESSION_EPOCH
 
 
+class FencedStateEpoch(BrokerError):
+    """The state of a share partition has begun anew since it was read (124)."""
+
+    code = ErrorCode.FENCED_STATE_EPOCH
+
+
 class ShareSessionLimitReached(BrokerError):
     """The broker has as many share sessions as it may have (133)."""
 

@@ -7,18 +7,15 @@ from broker_lite.handler import emulate
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, Api
 from broker_lite.settings import DEFAULT_RELEASE
 
-SHARE_APIS: Final = frozenset((76, 77, 78, 79, 90, 91, 92))
-"""The APIs of share groups."""
 _UNSTABLE: Final = frozenset((22,))
 """The APIs whose highest version in the table is not stable in any release."""
 
 
-def offered(release: str, *, shares: bool = True, has_unstable: bool = False) -> Mapping[int, Api]:
+def offered(release: str, *, has_unstable: bool = False) -> Mapping[int, Api]:
     """Return the part of the table that a broker of a release offers.
 
     Args:
         release: one of settings.RELEASES.
-        shares: whether there are share groups.
         has_unstable: whether the default release offers unstable versions, too.
 
     Returns:
@@ -38,6 +35,6 @@ def offered(release: str, *, shares: bool = True, has_unstable: bool = False) ->
             max_version=min(api.max_version, highest[key]),
         )
         for key, api in APIS.items()
-        if key in highest and (shares or key not in SHARE_APIS)
+        if key in highest
     }
     return {key: api for key, api in common.items() if api.min_version <= api.max_version}

@@ -188,9 +188,8 @@ class NodeMaker:
     def _parts_of(self, node_id: int) -> "_NodeParts":
         settings = self._cluster.settings_of(node_id)
         authorizer = self._authorizer(settings)
-        is_alone = len(self._cluster.all_node_ids) == len(self._cluster.node_ids)
         has_unstable = settings.unstable_api_versions_enable
-        apis = self.serve(offered(settings.emulate, shares=is_alone, has_unstable=has_unstable))
+        apis = self.serve(offered(settings.emulate, has_unstable=has_unstable))
         return _NodeParts(node_id, apis, self._fetch_sessions(), authorizer)
 
     def _make_context(

@@ -250,9 +250,8 @@ async def _others(
     if site.children is None:
         yield ()
         return
-    transactions = coordinators.transactions
     seams = _seams(site)
-    async with site.children.running(cluster, clock, transactions, maker, nodes, seams):
+    async with site.children.running(cluster, clock, coordinators, maker, nodes, seams):
         yield await site.children.ready(site.orders.are_waiting)
 
 

@@ -119,9 +119,13 @@ def describe(bootstrap: str, *words: str) -> str:
     return run_tool(command, "--bootstrap-server", bootstrap, *words)
 
 
-def test_each_record_is_counted_once_although_an_instance_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", ["1", "3"])
+def test_each_record_is_counted_once_although_an_instance_is_killed(
+    tmp_path: Path, processes: str
+) -> None:
     """U-07, U-09, U-16 to U-20, U-24."""
-    with BrokerProcess(tmp_path / "data", settings=SETTINGS) as broker:
+    arguments = ["--processes", processes]
+    with BrokerProcess(tmp_path / "data", settings=SETTINGS, arguments=arguments) as broker:
         bootstrap = broker.bootstrap
         create_topics(bootstrap)
         consumer = Consumer(

@@ -80,8 +80,9 @@ class Writer(threading.Thread):
         lost: what was given up.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, records_a_second: int = RECORDS_A_SECOND) -> None:
         super().__init__(name="writer", daemon=True)
+        self._records_a_second = records_a_second
         self.acknowledged: set[tuple[int, int]] = set()
         self.lost: list[str] = []
         self.stopped = threading.Event()
@@ -107,7 +108,7 @@ class Writer(threading.Thread):
                 TOPIC, b"%d" % number, partition=number % PARTITIONS, on_delivery=self._delivered
             )
             number += 1
-            self._producer.poll(1 / RECORDS_A_SECOND)
+            self._producer.poll(1 / self._records_a_second)
         self._producer.flush(DRAIN_S)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
@@ -126,7 +127,7 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
     try:
         with RawClient("127.0.0.1", port) as client:
             assert create(client, TOPIC, PARTITIONS) == 0
-            _configure(client)
+            configure(client)
         ledger, writer = Ledger(), Writer(port)
         users: list[User] = [
             RawMember(f"raw{number}", port, ledger, random.Random(chance.random()))
@@ -145,8 +146,8 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
         print(file=sys.stderr)
         writer.stopped.set()
         writer.join()
-        _drain(port, users, found)
-        _check(ledger, writer, users, found)
+        drain(port, users, found)
+        check(ledger, writer, users, found)
         code = broker.stop(STOP_S_MAX)
         if code != 0:
             found.faults.append(f"the broker ends with {code}: {broker.log[-2000:]}")
@@ -158,7 +159,8 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
     return found
 
 
-def _configure(client: RawClient) -> None:
+def configure(client: RawClient) -> None:
+    """Let the group read from the beginning, with few deliveries and short locks."""
     message = messages.IncrementalAlterConfigsRequest
     configs = {
         "share.auto.offset.reset": "earliest",
@@ -174,7 +176,7 @@ def _configure(client: RawClient) -> None:
     assert answer.responses[0].error_code == 0, answer.responses[0].error_message
 
 
-def _drain(port: int, users: list[User], found: Findings) -> None:
+def drain(port: int, users: list[User], found: Findings) -> None:
     """Let the members read until nothing is left, and end them."""
     deadline_s = time.monotonic() + DRAIN_S
     with RawClient("127.0.0.1", port) as client:
@@ -198,7 +200,8 @@ def _lag(client: RawClient) -> int:
     return sum(lags) if len(lags) == PARTITIONS and min(lags) >= 0 else -1
 
 
-def _check(ledger: Ledger, writer: Writer, users: list[User], found: Findings) -> None:
+def check(ledger: Ledger, writer: Writer, users: list[User], found: Findings) -> None:
+    """Compare what the members were told with what was written."""
     found.records, found.deliveries = len(writer.acknowledged), ledger.deliveries
     found.done = len(ledger.done)
     found.highest_count = max(ledger.delivered.values(), default=0)

@@ -8,7 +8,7 @@ import base64
 import random
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from confluent_kafka import (
@@ -45,6 +45,7 @@ class Ledger:
         delivered: the highest delivery count by record.
         done: the records whose end was acknowledged, and answered without an error.
         deliveries: how many there were.
+        last_s: when records were delivered last, by partition.
         faults: what the broker may not do.
     """
 
@@ -52,12 +53,14 @@ class Ledger:
         self.delivered: dict[Place, int] = {}
         self.done: set[Place] = set()
         self.deliveries = 0
+        self.last_s = [0.0] * PARTITIONS
         self.faults: list[str] = []
         self._lock = threading.Lock()
 
     def deliver(self, member: str, partition: int, first: int, last: int, count: int) -> None:
         """Note records that a member got."""
         with self._lock:
+            self.last_s[partition] = time.monotonic()
             for offset in range(first, last + 1):
                 place = partition, offset
                 self.deliveries += 1
@@ -96,11 +99,30 @@ class User(threading.Thread):
 
 
 class RawMember(User):
-    """Sends the requests itself: it releases and rejects, and lets locks end, too."""
+    """Sends the requests itself: it releases and rejects, and lets locks end, too.
+
+    Attributes:
+        partitions: those that it reads from; one broker leads them.
+        coordinator_port: of the group's coordinator.
+    """
 
     _client: RawClient
     _topic_id: bytes
     _epoch: int
+
+    def __init__(
+        self,
+        name: str,
+        port: int,
+        ledger: Ledger,
+        chance: random.Random,
+        *,
+        partitions: Sequence[int] = range(PARTITIONS),
+        coordinator_port: int | None = None,
+    ) -> None:
+        super().__init__(name, port, ledger, chance)
+        self.partitions = partitions
+        self.coordinator_port = port if coordinator_port is None else coordinator_port
 
     def work(self) -> None:
         """Connect again and again; what was held is lost with a connection."""
@@ -128,8 +150,12 @@ class RawMember(User):
                     return
 
     def _joined(self) -> bool:
+        with RawClient("127.0.0.1", self.coordinator_port) as coordinator:
+            return self._joins(coordinator)
+
+    def _joins(self, coordinator: RawClient) -> bool:
         while not self.stopped.is_set():
-            answer = self._client.call(
+            answer = coordinator.call(
                 "ShareGroupHeartbeat",
                 1,
                 group_id=GROUP,
@@ -150,7 +176,7 @@ class RawMember(User):
         topics = []
         if self._epoch == 0:
             partitions = [
-                message.FetchPartition(partition_index=index) for index in range(PARTITIONS)
+                message.FetchPartition(partition_index=index) for index in self.partitions
             ]
             topics = [message.FetchTopic(topic_id=self._topic_id, partitions=partitions)]
         answer = self._client.call(

@@ -12,7 +12,6 @@ from broker_lite.control.cluster.features import (
     METADATA_VERSION_MIN,
     Supported,
     supported_features,
-    without_share_groups,
 )
 from broker_lite.control.cluster.node_settings import NodeSettings
 from broker_lite.control.cluster.stale_view import MetadataView, StaleView
@@ -173,16 +172,11 @@ class ClusterView:
     @property
     def supported_features(self) -> Supported:
         """The features and levels that all brokers support: those of the oldest release."""
-        return self._of_one_process(supported_features(min(self._releases, key=RELEASES.index)))
+        return supported_features(min(self._releases, key=RELEASES.index))
 
     def supported_features_of(self, node_id: int) -> Supported:
         """Return the features and levels that a broker of this process supports."""
-        return self._of_one_process(supported_features(self._releases[node_id - self.node_id]))
-
-    def _of_one_process(self, supported: Supported) -> Supported:
-        """Leave out what is not served where there are several processes."""
-        is_alone = self.settings.process_count == 1
-        return supported if is_alone else without_share_groups(supported)
+        return supported_features(self._releases[node_id - self.node_id])
 
     @property
     def canned_runs(self) -> CannedRuns:

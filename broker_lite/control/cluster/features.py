@@ -8,9 +8,6 @@ one keeps its levels until UpdateFeatures changes them.
 A difference to Kafka: `kraft.version` has level 0 only, because changes of the quorum are not
 supported. Kafka 4.3 supports levels 0 to 1.
 
-A difference to Kafka: with `--processes` there are no share groups, and `share.version` has level 0
-only. The partitions are in several processes then, and what groups have of them is not.
-
 Rule: P-54, P-55.
 """
 
@@ -39,7 +36,6 @@ Supported: TypeAlias = Mapping[str, SupportedFeature]
 METADATA_VERSION: Final = "metadata.version"
 GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
-SHARE_VERSION: Final = "share.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
 
 METADATA_VERSION_MIN: Final = 7
@@ -55,7 +51,7 @@ _SINCE: Final[Sequence[tuple[str, tuple[int, int], SupportedFeature]]] = (
     (GROUP_VERSION, (4, 0), SupportedFeature(0, 1, 1)),
     (TRANSACTION_VERSION, (4, 0), SupportedFeature(0, 2, 2)),
     (ELIGIBLE_LEADER_REPLICAS_VERSION, (4, 1), SupportedFeature(0, 1, 1)),
-    (SHARE_VERSION, (4, 2), SupportedFeature(0, 1, 1)),
+    ("share.version", (4, 2), SupportedFeature(0, 1, 1)),
     ("streams.version", (4, 2), SupportedFeature(0, 1, 1)),
 )
 """Features, the first release that has each, and its levels (Source: Feature.defaultLevel)."""
@@ -107,13 +103,6 @@ def supported_features(release: str = DEFAULT_RELEASE) -> Mapping[str, Supported
     supported = {METADATA_VERSION: SupportedFeature(METADATA_VERSION_MIN, level, level)}
     supported.update((name, feature) for name, since, feature in _SINCE if since <= at)
     return MappingProxyType(dict(sorted(supported.items())))
-
-
-def without_share_groups(supported: Supported) -> Supported:
-    """Return features without share groups, which are served by one process only."""
-    if SHARE_VERSION not in supported:
-        return supported
-    return MappingProxyType({**supported, SHARE_VERSION: SupportedFeature(0, 0, 0)})
 
 
 def _major_minor(release: str) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
 from broker_lite.coordinator.share_records.state import StateUpdate
 from broker_lite.coordinator.share_records.states import (
+    KeptState,
     ShareKey,
     ShareStates,
     coordinator_key,
@@ -46,7 +47,10 @@ class ShareLog:
         topic: of the log.
         states: what it says.
         background: runs what takes long.
+        held: see KeepsStates: none.
     """
+
+    held: Final[Collection[ShareKey]] = ()
 
     def __init__(
         self,
@@ -115,6 +119,24 @@ class ShareLog:
         if place in self._unloaded or place in self._loading:
             return False
         return not self.topic.exists or self.topic.leader(place) != NO_LEADER
+
+    def get(self, key: ShareKey) -> KeptState | None:
+        """See KeepsStates."""
+        return self.states.get(key)
+
+    def start_and_complete(self, key: ShareKey) -> tuple[int, int, int] | None:
+        """Return start, number of records that are done behind it, and leader epoch, as kept."""
+        state = self.states.get(key)
+        if state is None:
+            return None
+        return state.start_offset, max(state.complete_count, 0), state.leader_epoch
+
+    def forget(self, key: ShareKey) -> None:
+        """See KeepsStates: here the states do not grow old."""
+
+    def may_have(self, key: ShareKey) -> bool:
+        """Return whether there may be a state; nobody knows while it cannot be read."""
+        return self.states.get(key) is not None or not self._is_available(self.place_of(key))
 
     # -- writing
 

@@ -2,6 +2,9 @@
 
 A share partition is made of its kept state when a member reads from it. If a change of it cannot be
 written, it is dropped, and made again of what is written. So acknowledged records stay so.
+
+The states are kept by this process, or by another one: then the share partitions here are those
+that the broker of this process leads.
 """
 
 import logging
@@ -14,13 +17,22 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.background import SLICE_S, Background
+from broker_lite.control.coordinators.kept_states import (
+    AsksForStates,
+    FindsEnds,
+    Keeping,
+    KeepsStates,
+)
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
+from broker_lite.control.coordinators.share_leaders import share_leader
+from broker_lite.control.coordinators.share_listeners import ShareListeners
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.share_releases import ShareReleases
 from broker_lite.control.coordinators.share_settings import share_settings
 from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.coordinators.states_elsewhere import StatesElsewhere
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
-from broker_lite.control.metadata.topic import NO_LEADER, Topic
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.partition import SharePartition
@@ -29,21 +41,24 @@ from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateUpdate
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.coordinator.timers import Timers
-from broker_lite.errors import BrokerError
+from broker_lite.errors import BrokerError, NotLeaderOrFollower
 
 logger = logging.getLogger("broker_lite.control")
 
 _SESSION_PARTITION_BYTES: Final = 256
 """The memory of a partition in a share session, at most."""
 
-Listener = Callable[[], object]
-
 
 class Shares:
     """The share partitions of a cluster; used by one thread, the event loop's.
 
     Attributes:
-        log: of the kept states.
+        log: of the kept states, if this process keeps them.
+        listeners: who waits for records.
+        elsewhere: the states, if another process keeps them; else None.
+        tell_others: called with share partitions that other processes lead, if their states begin
+            anew or end; None if there are no such processes.
+        find_ends: asks other processes where partitions end; None if there are none.
     """
 
     def __init__(self, *, cluster: Cluster, clock: Clock, alarm: Alarm) -> None:
@@ -58,6 +73,10 @@ class Shares:
         self._background = Background(alarm)
         topic = StateTopic(cluster, SHARE_TOPIC)
         self.log = ShareLog(topic, updates_max, clock, self._background, self._has_topic)
+        self.elsewhere: StatesElsewhere | None = None
+        self.tell_others: Callable[[Sequence[ShareKey]], object] | None = None
+        self.find_ends: FindsEnds | None = None
+        self._states: KeepsStates = self.log
         self._waits = ReplicationWaits(topic, clock, alarm)
         self._cluster = cluster
         self._clock = clock
@@ -68,13 +87,19 @@ class Shares:
         self._begun: dict[ShareKey, int] = {}
         self._timers: Timers[ShareKey] = Timers()
         self._releases = ShareReleases(self._background, self._release)
-        self._listeners: dict[ShareKey, dict[Listener, None]] = {}
+        self.listeners = ShareListeners()
         self._settings: dict[str, ShareSettings] = {}
         self._sessions: dict[int, ShareSessions] = {}
 
     def start(self) -> None:
         """Load the kept states."""
         self.log.load_all()
+
+    def keep_elsewhere(self, ask: AsksForStates) -> None:
+        """Have another process keep the states, which has the group coordinator, too."""
+        self._states = self.elsewhere = StatesElsewhere(
+            ask, kept=lambda key: self._begun.pop(key, None), lost=self._forget
+        )
 
     def _has_topic(self, topic_id: bytes) -> bool:
         return topic_id in self._cluster.topics_by_id
@@ -100,14 +125,27 @@ class Shares:
             BrokerError: some of them may not be written.
         """
         keys: list[ShareKey] = []
-        if self._partitions or self._begun:
+        if self._partitions or self._begun or self.tell_others is not None:
             keys = [ShareKey(*start[:3]) for start in starts]
+        told: list[ShareKey] = []
+        if self.tell_others is not None:  # nobody has read a state that there was not
+            told = [key for key in keys if self.log.may_have(key)]
         try:
             self.log.start(starts)
             for key in keys:
                 self._begun.pop(key, None)
         finally:
             self._forget_all(keys)  # some may be written although others are not
+            if told and self.tell_others is not None:
+                self.tell_others(told)
+
+    def states_began(self, keys: Iterable[ShareKey]) -> None:
+        """Forget states that another process has begun anew, or ended, and what is in flight."""
+        for key in keys:
+            self._begun.pop(key, None)
+            if self.elsewhere is not None:
+                self.elsewhere.refuse(key, NotLeaderOrFollower())
+            self._forget(key)
 
     def partition(self, key: ShareKey) -> SharePartition | None:
         """Return a share partition that was made by open()."""
@@ -119,15 +157,15 @@ class Shares:
         Raises:
             CoordinatorNotAvailable: nobody knows now.
         """
-        self.log.check(key)
+        self._states.check(key)
         self._releases.catch_up(key)
-        return self.log.states.get(key) is not None
+        return self._states.get(key) is not None
 
     def needs_start(self, key: ShareKey) -> bool:
         """Return whether nothing says where a share partition starts."""
         if key in self._partitions or key in self._begun:
             return False
-        state = self.log.states.get(key)
+        state = self._states.get(key)
         return state is None or state.start_offset == NO_START
 
     def open(self, key: ShareKey, start_offset: int) -> SharePartition:
@@ -139,7 +177,7 @@ class Shares:
         """
         partition = self._partitions.get(key)
         if partition is None:
-            state = self.log.states.get(key)
+            state = self._states.get(key)
             settings = self._settings[key.group_id] = self.settings_of(key.group_id)
             if state is None or state.start_offset == NO_START:
                 begin = self._begun.setdefault(key, start_offset)
@@ -150,7 +188,9 @@ class Shares:
             self._partitions[key] = partition
         return partition
 
-    def settle(self, key: ShareKey, update: StateUpdate | None, leader_epoch: int) -> None:
+    def settle(
+        self, key: ShareKey, update: StateUpdate | None, leader_epoch: int
+    ) -> Keeping | None:
         """Write what has changed of a share partition, and wake who waits for its records.
 
         Args:
@@ -158,20 +198,25 @@ class Shares:
             update: what has changed; None for nothing.
             leader_epoch: of the partition's leader.
 
+        Returns:
+            What tells whether it is kept; None if it is already.
+
         Raises:
             BrokerError: it may not be written; the share partition is as it was kept.
         """
         self.follow(key)
         if update is None:
-            return
+            return None
         try:
-            self.log.update(key, update, leader_epoch)
-            self._begun.pop(key, None)
+            keeping = self._states.update(key, update, leader_epoch)
+            if keeping is None:
+                self._begun.pop(key, None)
         except BrokerError:
             self._forget(key)
             raise
         finally:
-            self._wake(key)
+            self.listeners.wake(key)
+        return keeping
 
     @property
     def may_lag(self) -> bool:
@@ -221,7 +266,7 @@ class Shares:
         keys = [
             key
             for key in {**self._begun, **self._partitions}
-            if key.group_id == group_id and self._leader_of(key) == node_id
+            if key.group_id == group_id and share_leader(self._cluster, key).leader == node_id
         ]
         self._releases.add(keys, None)
 
@@ -236,57 +281,19 @@ class Shares:
     def _settle_quietly(self, key: ShareKey, update: StateUpdate | None) -> None:
         """Do as settle() for what no client waits for."""
         try:
-            self.settle(key, update, self._leader_epoch(key))
+            self.settle(key, update, share_leader(self._cluster, key).leader_epoch)
         except BrokerError as error:
             logger.error("locks ended, and were not written group=%s reason=%s", key[0], error)
 
-    def _leader_epoch(self, key: ShareKey) -> int:
-        topic = self._cluster.topics_by_id.get(key.topic_id)
-        if topic is None or key.partition >= topic.partition_count:
-            return 0
-        return topic.partitions[key.partition].leader_epoch
-
-    def _leader_of(self, key: ShareKey) -> int:
-        topic = self._cluster.topics_by_id.get(key.topic_id)
-        if topic is None or key.partition >= topic.partition_count:
-            return NO_LEADER
-        return topic.partitions[key.partition].leader
-
-    def start_and_complete(self, key: ShareKey) -> tuple[int, int, int] | None:
-        """Return start, number of records that are done behind it, and leader epoch, as kept."""
-        state = self.log.states.get(key)
-        if state is None:
-            return None
-        return state.start_offset, max(state.complete_count, 0), state.leader_epoch
-
     def _forget(self, key: ShareKey) -> None:
+        self._states.forget(key)
         if self._partitions.pop(key, None) is not None:
             self._timers.cancel(key)
-            self._wake(key)
+            self.listeners.wake(key)
 
     def _forget_all(self, keys: Iterable[ShareKey]) -> None:
         for key in [*keys]:
             self._forget(key)
-
-    # -- waiting
-
-    def listen(self, keys: Iterable[ShareKey], listener: Listener) -> None:
-        """Call a function when records of a share partition may have become available."""
-        for key in keys:
-            self._listeners.setdefault(key, {})[listener] = None
-
-    def unlisten(self, keys: Iterable[ShareKey], listener: Listener) -> None:
-        """Stop calling a function."""
-        for key in keys:
-            listeners = self._listeners.get(key)
-            if listeners is not None:
-                listeners.pop(listener, None)
-                if not listeners:
-                    del self._listeners[key]
-
-    def _wake(self, key: ShareKey) -> None:
-        for listener in tuple(self._listeners.get(key, ())):
-            listener()
 
     # -- time
 
@@ -363,6 +370,7 @@ class Shares:
             self._forget_all(self._partitions)
         if not gone:
             return
+        self.states_began([key for key in self._states.held if key.topic_id in gone])
         self.log.cancel(gone)
         ended = [key for key in self.log.states if key.topic_id in gone]
         try:
@@ -387,6 +395,6 @@ class Shares:
         }
         self._forget_all(
             key
-            for key in self._partitions
+            for key in (*self._partitions, *self._states.held)
             if key[1:] in led_anew or (places and self.log.place_of(key) in places)
         )

@@ -8,9 +8,11 @@ as in Kafka, but what it has said about records counts. In Kafka it counts only 
 Not done: nothing that a client asks for.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from broker_lite.control.coordinators.kept_states import Keeping
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.coordinator.share_records.acknowledge import (
     Acknowledgement,
@@ -51,6 +53,8 @@ from broker_lite.wire import messages
 _NEVER_READ: Final = "This server does not host this topic-partition."
 """Kafka's words where nobody has read from the partition as a member of the group."""
 
+_MS_PER_S: Final = 1000
+
 Answers = dict[SharedPartition, Answer]
 Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
 """What a request says about the records of partitions."""
@@ -80,7 +84,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         )
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
-        await wait_until_replicated(context, request, group_id, answers)
+        await wait_until_kept(context, request, group_id, answers)
     except BrokerError as error:
         refusal = message(error_code=error.code, error_message=error.message)
         return encode(message, refusal, request)
@@ -146,20 +150,23 @@ async def acknowledge_all(
             continue
         try:
             check_acknowledgements(batches, may_renew=may_renew)
-            await _acknowledge(context.groups.shares, found, member_id, batches)
+            answer.keeping = await _acknowledge(context.groups.shares, found, member_id, batches)
         except BrokerError as error:
             answer.acknowledge_error = error
     return answers
 
 
-async def wait_until_replicated(
+async def wait_until_kept(
     context: HandlerContext, request: Request, group_id: str, answers: Answers
 ) -> None:
-    """Wait until the replicas have what was acknowledged; tell of partitions where they have not.
+    """Wait until what was acknowledged is kept, and its replicas have it.
 
-    See: K-27.
+    It is told of partitions where that fails.
+
+    See: K-27, K-28.
     """
     shares: Shares = context.groups.shares
+    await _wait_for_keepers(context, request, answers)
     if not shares.may_lag:
         return
     waiting = {
@@ -172,10 +179,26 @@ async def wait_until_replicated(
         waiting[key].acknowledge_error = CoordinatorNotAvailable()
 
 
+async def _wait_for_keepers(context: HandlerContext, request: Request, answers: Answers) -> None:
+    """Wait for the process that keeps the states, but not for ever: it may hang."""
+    waiting = [(each, each.keeping) for each in answers.values() if each.keeping is not None]
+    if not waiting:
+        return
+    leave_lane(request)
+    timeout_s = context.settings.share_coordinator_write_timeout_ms / _MS_PER_S
+    await asyncio.wait({keeping for _, keeping in waiting}, timeout=timeout_s)
+    for answer, keeping in waiting:
+        error = keeping.result() if keeping.done() else CoordinatorNotAvailable()
+        answer.acknowledge_error = answer.acknowledge_error or error
+
+
 async def _acknowledge(
     shares: Shares, found: Found, member_id: str, batches: Sequence[Acknowledgement]
-) -> None:
+) -> Keeping | None:
     """Take what a member says about records of one partition, in turns if it is very much.
+
+    Returns:
+        What tells whether it is kept; None if it is already.
 
     Raises:
         BrokerError: it does not count; or only a first part of it does.
@@ -186,10 +209,12 @@ async def _acknowledge(
         if part is not batches:  # nothing counts unless all parts are right
             check_acquired(_opened(shares, found), member_id, part)
         parts.append(part)
+    keeping: Keeping | None = None
     async for part in in_turns(parts, at_least=1):
         now_ms = shares.run_due(found.key)
         update = acknowledge(_opened(shares, found), member_id, part, now_ms)
-        shares.settle(found.key, update, found.log.leader_epoch)
+        keeping = shares.settle(found.key, update, found.log.leader_epoch) or keeping
+    return keeping
 
 
 def _opened(shares: Shares, found: Found) -> SharePartition:

@@ -39,7 +39,7 @@ from broker_lite.handler.share.acknowledge import (
     Answers,
     acknowledge_all,
     said_by,
-    wait_until_replicated,
+    wait_until_kept,
 )
 from broker_lite.handler.share.partition import (
     Answer,
@@ -47,6 +47,7 @@ from broker_lite.handler.share.partition import (
     current_leader,
     endpoints,
     find,
+    load,
     opened,
 )
 from broker_lite.handler.share.read import Room, read_and_acquire, readable_bytes
@@ -88,7 +89,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
         )
         if answers:
-            await wait_until_replicated(context, request, group_id, answers)
+            await wait_until_kept(context, request, group_id, answers)
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
         elif not body.is_renew_ack:
@@ -208,11 +209,14 @@ async def _ready(
     exist is told of once: no topic will ever have its id.
     """
     ready: Ready = []
-    turns = Turns()
-    for partition in session.in_turn():
+    turns, partitions = Turns(), session.in_turn()
+    failures = await load(context, session.group_id, partitions if wants_any else ())
+    for partition in partitions:
         await turns.turn()
         try:
             found = find(context, session.group_id, partition)
+            if found.key in failures:
+                raise failures[found.key]
             in_flight = await opened(context, found) if wants_any else None
         except BrokerError as error:
             answers.setdefault(partition, Answer(partition)).error = error
@@ -234,7 +238,7 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
     with anyio.move_on_after(max_wait_ms / _MS_PER_S):
         while True:
             changed = anyio.Event()
-            shares.listen(keys, changed.set)
+            shares.listeners.add(keys, changed.set)
             for found, _ in ready:
                 found.log.visibility.add_waiter(changed.set)
             try:
@@ -244,7 +248,7 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
                 await changed.wait()
             finally:
                 context.nothing_to_give.stop()
-                shares.unlisten(keys, changed.set)
+                shares.listeners.remove(keys, changed.set)
                 for found, _ in ready:
                     found.log.visibility.remove_waiter(changed.set)
 

@@ -8,7 +8,7 @@ has none.
 Not done: nothing that a client asks for.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
 from broker_lite.coordinator.effects import NO_START
@@ -24,6 +24,7 @@ from broker_lite.handler.groups.ask_group import Asked, Event, ask_group
 from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.share import check_enabled
 from broker_lite.handler.large import in_turns
+from broker_lite.handler.share.end_offsets import find_ends
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import ZERO_UUID
@@ -110,10 +111,9 @@ async def _described(
                 topic_id=topic_id,
                 partitions=_denied(partitions)
                 if name in denied
-                else [
-                    _partition(context, ShareKey(group_id, topic_id, each))
-                    async for each in in_turns(partitions)
-                ],
+                else await _partitions(
+                    context, [ShareKey(group_id, topic_id, each) for each in partitions]
+                ),
             )
         )
     return response
@@ -139,22 +139,40 @@ def _denied(
     ]
 
 
+async def _partitions(
+    context: HandlerContext, keys: Sequence[ShareKey]
+) -> "list[messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition]":
+    """Return where a group starts in partitions of a topic, and how far behind it is."""
+    kept = {key: _kept(context, key) async for key in in_turns(keys)}
+    started = [key for key, state in kept.items() if _has_lag(context, key, state)]
+    ends = await find_ends(context, started)
+    return [_partition(key, kept[key], ends.get(key)) async for key in in_turns(keys)]
+
+
+def _kept(context: HandlerContext, key: ShareKey) -> tuple[int, int, int] | None:
+    shares = context.groups.shares
+    return shares.log.start_and_complete(key) if shares.is_known(key) else None
+
+
+def _has_lag(context: HandlerContext, key: ShareKey, kept: tuple[int, int, int] | None) -> bool:
+    topic = context.cluster.topics_by_id.get(key.topic_id)
+    has_start = kept is not None and kept[0] != NO_START
+    return has_start and topic is not None and key.partition < topic.partition_count
+
+
 def _partition(
-    context: HandlerContext, key: ShareKey
+    key: ShareKey, kept: tuple[int, int, int] | None, end: int | BrokerError | None
 ) -> "messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition":
     """Return where a group starts in a partition; what is not known is -1, and is no error."""
-    shares = context.groups.shares
     message = messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
-    if not shares.is_known(key):
+    if kept is None:
         return message(partition_index=key.partition, start_offset=NO_START, lag=_UNKNOWN_LAG)
-    kept = shares.start_and_complete(key)
-    topic = context.cluster.topics_by_id.get(key.topic_id)
-    assert kept is not None
+    if isinstance(end, BrokerError):
+        return message(
+            partition_index=key.partition, error_code=end.code, error_message=end.message
+        )
     start, complete_count, leader_epoch = kept
-    lag = _UNKNOWN_LAG
-    if start != NO_START and topic is not None and key.partition < topic.partition_count:
-        log = context.cluster.log(topic.name, key.partition)
-        lag = _as_int64(log.high_watermark - start - complete_count)
+    lag = _UNKNOWN_LAG if end is None else _as_int64(end - start - complete_count)
     return message(
         partition_index=key.partition, start_offset=start, leader_epoch=leader_epoch, lag=lag
     )

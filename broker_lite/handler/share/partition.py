@@ -1,7 +1,11 @@
 """One partition that a member reads from, or acknowledges records of."""
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
+from broker_lite.control.coordinators.kept_states import Keeping
+from broker_lite.control.coordinators.share_leaders import share_leader
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.coordinator.effects import NO_START, ShareStart
@@ -28,6 +32,10 @@ from broker_lite.wire.node_endpoints import NodeEndpoint
 _MOVED = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
 
+Failures: TypeAlias = Mapping[ShareKey, BrokerError]
+_NONE: Final[Failures] = MappingProxyType({})
+
+
 class Answer:
     """What is answered for a partition.
 
@@ -36,6 +44,7 @@ class Answer:
         error: why nothing could be read; None for no error.
         acknowledge_error: why what the member said about records does not count; None if it does.
         is_acknowledged: whether the request says something about records.
+        keeping: tells whether that is kept; None if it is already.
         acquired: the records that the member gets.
         records: the record batches with these records.
     """
@@ -45,6 +54,7 @@ class Answer:
         "acquired",
         "error",
         "is_acknowledged",
+        "keeping",
         "partition",
         "records",
     )
@@ -54,6 +64,7 @@ class Answer:
         self.error: BrokerError | None = None
         self.acknowledge_error: BrokerError | None = None
         self.is_acknowledged = False
+        self.keeping: Keeping | None = None
         self.acquired: list[Acquired] = []
         self.records = b""
 
@@ -93,6 +104,29 @@ def find(context: HandlerContext, group_id: str, partition: SharedPartition) -> 
     return Found(ShareKey(group_id, *partition), log)
 
 
+async def load(
+    context: HandlerContext, group_id: str, partitions: Iterable[SharedPartition]
+) -> Failures:
+    """Read the states that another process keeps, of partitions that this broker leads.
+
+    Returns:
+        Those that cannot be read now, and why.
+
+    See: K-28.
+    """
+    elsewhere = context.groups.shares.elsewhere
+    if elsewhere is None:
+        return _NONE
+    keys = (ShareKey(group_id, *each) for each in partitions)
+    led = [
+        key
+        for key in keys
+        if elsewhere.get(key) is None
+        and share_leader(context.cluster, key).leader == context.node_id
+    ]
+    return await elsewhere.load(group_id, led)
+
+
 async def opened(context: HandlerContext, found: Found) -> SharePartition | None:
     """Return the share partition of a partition; None if there is no such group.
 
@@ -103,7 +137,7 @@ async def opened(context: HandlerContext, found: Found) -> SharePartition | None
     """
     shares: Shares = context.groups.shares
     key, log = found
-    if not _has_state(context, key):
+    if not has_state(context, key):
         return None
     start = log.log_start_offset
     if shares.needs_start(key):
@@ -117,15 +151,21 @@ async def opened(context: HandlerContext, found: Found) -> SharePartition | None
     return partition
 
 
-def _has_state(context: HandlerContext, key: ShareKey) -> bool:
+def has_state(context: HandlerContext, key: ShareKey) -> bool:
     """Return whether a group has a state of a partition; one that was lost begins again.
 
     The states and the records of a group are written one after the other. If a group's states end,
     and its records cannot be written, the group goes on without states.
+
+    Raises:
+        CoordinatorNotAvailable: the state cannot be read now.
+        BrokerError: it was lost, and cannot be written again.
     """
     shares: Shares = context.groups.shares
     if shares.is_known(key):
         return True
+    if shares.elsewhere is not None:  # who keeps the states was asked
+        return False
     group = context.groups.coordinator.registry.share(key.group_id)
     topic = None if group is None else group.stateful.get(key.topic_id)
     if group is None or topic is None or key.partition not in topic.partitions:

@@ -31,7 +31,7 @@ _ADD_PARTITIONS: Final = 24, 5
 _WRITE_MARKERS: Final = 27, 2
 
 
-async def _ask(channel: Channel, api: tuple[int, int], body: Struct) -> Any:  # noqa: ANN401
+async def ask(channel: Channel, api: tuple[int, int], body: Struct) -> Any:  # noqa: ANN401
     """Send a request to the broker at the other end, and return its answer.
 
     Raises:
@@ -85,7 +85,7 @@ class CoordinatorElsewhere:
             ],
         )
         try:
-            answer = await _ask(self._channel, _ADD_PARTITIONS, types(transactions=[transaction]))
+            answer = await ask(self._channel, _ADD_PARTITIONS, types(transactions=[transaction]))
         except (ChannelClosed, CallFailed):
             return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return {
@@ -148,7 +148,7 @@ class MarkersElsewhere:
         )
         try:
             if channel is not None:
-                answer = await _ask(channel, _WRITE_MARKERS, types(markers=[written]))
+                answer = await ask(channel, _WRITE_MARKERS, types(markers=[written]))
                 codes = {
                     (topic.name, one.partition_index): one.error_code
                     for result in answer.markers

@@ -50,6 +50,7 @@ class Kind(IntEnum):
     HOOKS = 11
     HEARTBEAT = 12
     LEAVING = 13
+    SHARE_STARTS = 14
 
 
 class ChannelClosed(Exception):

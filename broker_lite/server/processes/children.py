@@ -19,7 +19,7 @@ import anyio
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.coordinators.transaction_service import Transactions
+from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.handler.context import ListenerInfo
 from broker_lite.log.directory.data_directory import NODES_DIRECTORY
@@ -33,6 +33,7 @@ from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Plan, encode_nodes
 from broker_lite.server.processes.serving import Serving
 from broker_lite.server.processes.session import timeout_s
+from broker_lite.server.processes.share_states import EndsElsewhere, StartsElsewhere
 from broker_lite.server.processes.spawning import CLEAN_END
 from broker_lite.server.processes.waiting import Waiting
 from broker_lite.server.seams import Seams
@@ -99,7 +100,7 @@ class Children:
         self,
         cluster: Cluster,
         clock: Clock,
-        transactions: Transactions,
+        coordinators: Coordinators,
         maker: NodeMaker,
         nodes: Nodes,
         seams: Seams,
@@ -109,7 +110,7 @@ class Children:
         Args:
             cluster: a started one.
             clock: of this process.
-            transactions: have partitions in other processes.
+            coordinators: have partitions in other processes.
             maker: of the contexts of requests.
             nodes: of this process, whose listeners are open.
             seams: of this process.
@@ -122,7 +123,10 @@ class Children:
             child.begin()
         self._nodes = nodes
         maker.find_listener = self.listener
-        transactions.markers.send = MarkersElsewhere(self._channel)
+        coordinators.transactions.markers.send = MarkersElsewhere(self._channel)
+        shares = coordinators.groups.shares
+        shares.tell_others = StartsElsewhere(cluster, self._channel)
+        shares.find_ends = EndsElsewhere(self._channel)
         feed, serving = Feed(cluster), Serving(maker)
         runs = [
             asyncio.create_task(self._keep(child, cluster, clock, feed, serving))

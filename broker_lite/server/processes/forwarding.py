@@ -15,8 +15,9 @@ from broker_lite.server.processes.channel import CallFailed, Channel, ChannelClo
 from broker_lite.server.processes.forwarded import client_of, decode_outcome, encode_forwarded
 
 # Produce, Fetch, ListOffsets, SaslHandshake, ApiVersions, DeleteRecords, OffsetForLeaderEpoch,
-# WriteTxnMarkers, AlterReplicaLogDirs, DescribeLogDirs, SaslAuthenticate, DescribeProducers
-OWN_APIS: Final = frozenset((0, 1, 2, 17, 18, 21, 23, 27, 34, 35, 36, 61))
+# WriteTxnMarkers, AlterReplicaLogDirs, DescribeLogDirs, SaslAuthenticate, DescribeProducers,
+# ShareFetch, ShareAcknowledge
+OWN_APIS: Final = frozenset((0, 1, 2, 17, 18, 21, 23, 27, 34, 35, 36, 61, 78, 79))
 """The APIs that each process serves itself: those about its logs and connections."""
 
 

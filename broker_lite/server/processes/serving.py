@@ -25,7 +25,22 @@ from broker_lite.server.processes.hooking import handler_elsewhere, split_token
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
 _LOCAL: Final = "127.0.0.1", 0
-_FLEXIBLE_FROM: Final = {key: api.flexible_from for key, api in APIS.items()}
+_READ_STATE: Final = 84
+_WRITE_STATE: Final = 85
+_FLEXIBLE_FROM: Final = {
+    **{key: api.flexible_from for key, api in APIS.items()},
+    **dict.fromkeys((_READ_STATE, _WRITE_STATE), 0),
+}
+
+
+def _for_broker(context: HandlerContext, request: Request) -> Awaitable[Parts | None]:
+    """Call the handler for a request of another broker, which may ask more than clients may."""
+    if request.api_key not in (_READ_STATE, _WRITE_STATE):
+        return dispatch(context, request)
+    from broker_lite.handler.share import states  # a start without share groups does not need it
+
+    handle = states.handle_read if request.api_key == _READ_STATE else states.handle_write
+    return handle(context, request)
 
 
 class Serving:
@@ -79,7 +94,7 @@ class Serving:
             node_id, listener=None, local_address=_LOCAL, client_address=_LOCAL, connection_id=0
         )
         context.quotas = None
-        return await self._answer(context, memoryview(bytearray(payload)), dispatch)
+        return await self._answer(context, memoryview(bytearray(payload)), _for_broker)
 
     @staticmethod
     async def _answer(context: HandlerContext, frame: memoryview, answer: Handler) -> bytes:

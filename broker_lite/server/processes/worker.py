@@ -26,6 +26,7 @@ from anyio.to_thread import current_default_thread_limiter
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.following import Follower
+from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.metadata_feed import batches_of
@@ -48,6 +49,7 @@ from broker_lite.server.processes.hooking import HooksElsewhere
 from broker_lite.server.processes.plan import Hello, Plan, decode_nodes
 from broker_lite.server.processes.serving import Serving
 from broker_lite.server.processes.session import heartbeat_s
+from broker_lite.server.processes.share_states import StatesInFirst, decode_keys
 from broker_lite.server.run import stop_signals
 from broker_lite.server.seams import Seams
 from broker_lite.server.upkeep.group_commit import GroupCommit
@@ -63,6 +65,7 @@ _LOCK_WAIT_S: Final = 10.0
 _LOCK_POLL_S: Final = 0.05
 # The first process closes the channel when it knows why this one cannot start.
 _REFUSED_WAIT_S: Final = 5.0
+_DRAIN_S_MAX: Final = 1.0
 
 
 SetUpLog = Callable[[str, str], None]
@@ -85,6 +88,7 @@ class Worker:
         self._follower: Follower | None = None
         self._serving: Serving | None = None
         self._hooks: HooksElsewhere | None = None
+        self._shares: Shares | None = None
         self._ahead_ms = 0
         self._refusal: SettingsError | None = None
         self._begun = anyio.Event()
@@ -123,18 +127,7 @@ class Worker:
     async def _take(self, kind: Kind, payload: bytes) -> None:
         """Take what the first process tells."""
         if kind is Kind.START:
-            self._plan = Plan.decode(payload)
-            settings = self._plan.settings
-            _show_name(f"broker-lite {settings.node_id}")
-            self._step_to(self._plan.clock_ms)
-            self._set_up_log(settings.broker_lite_log_level, settings.broker_lite_log_format)
-            threads = settings.broker_lite_decompression_threads
-            current_default_thread_limiter().total_tokens = threads
-            try:
-                self._follower = await _open(self._plan, self._clock)
-            except SettingsError as error:
-                self._refusal = error
-                self._begun.set()
+            await self._start(Plan.decode(payload))
         elif kind is Kind.METADATA and self._follower is not None:
             for batch in batches_of(payload):
                 await self._follower.apply(await in_slices(batch))
@@ -145,10 +138,26 @@ class Worker:
         elif kind is Kind.HOOKS and self._hooks is not None:
             keys, may_wait = json.loads(payload)
             self._hooks.set(keys, may_wait=may_wait)
+        elif kind is Kind.SHARE_STARTS and self._shares is not None:
+            self._shares.states_began(decode_keys(payload))
         elif kind is Kind.STEP:
             self._step_to(json.loads(payload))
         elif kind is Kind.STOP:
             self._orders.stop()
+            self._begun.set()
+
+    async def _start(self, plan: Plan) -> None:
+        """Open the data directory of a plan."""
+        self._plan, settings = plan, plan.settings
+        _show_name(f"broker-lite {settings.node_id}")
+        self._step_to(plan.clock_ms)
+        self._set_up_log(settings.broker_lite_log_level, settings.broker_lite_log_format)
+        threads = settings.broker_lite_decompression_threads
+        current_default_thread_limiter().total_tokens = threads
+        try:
+            self._follower = await _open(plan, self._clock)
+        except SettingsError as error:
+            self._refusal = error
             self._begun.set()
 
     async def _answer(self, payload: bytes) -> bytes:
@@ -184,6 +193,9 @@ class Worker:
             self._follower.begin(is_stopping)
             coordinators = Coordinators.idle(cluster, self._clock)
             coordinators.transactions.elsewhere = CoordinatorElsewhere(channel)
+            self._shares = coordinators.groups.shares
+            self._shares.keep_elsewhere(StatesInFirst(channel))
+            cluster.watchers.add(coordinators.groups)
             cluster.membership.due_at = coordinators.alarm.due_at
             replicas = ReplicaManager(cluster, self._clock)
             seams = Seams(plan.first_connection_id)
@@ -227,11 +239,13 @@ class Worker:
             group.start_soon(nodes.run)
             group.start_soon(_beat, channel, heartbeat_s(cluster.settings))
             group.start_soon(maintain, cluster.logs, cluster.settings, self._clock)
-            group.start_soon(run_timers, (replicas,), self._clock, coordinators.alarm)
+            timed = replicas, coordinators.groups.shares
+            group.start_soon(run_timers, timed, self._clock, coordinators.alarm)
             group.start_soon(_go_on, cluster, self._clock)
             while await self._orders.next() is not Order.STOP:
                 pass
             await nodes.stop_all()
+            await _drain(coordinators.groups.shares)
             # What follows may take long, and is not to be taken for a process that hangs.
             channel.tell(Kind.LEAVING)
             group.cancel_scope.cancel()
@@ -283,6 +297,13 @@ async def _go_on(cluster: Cluster, clock: Clock) -> None:
     from broker_lite.server.upkeep.compaction import compact
 
     await compact(cluster.logs, lambda: cluster.settings, clock)
+
+
+async def _drain(shares: Shares) -> None:
+    """Let the first process know of the locks that end with the connections, if it answers."""
+    if shares.elsewhere is not None:
+        with anyio.move_on_after(_DRAIN_S_MAX):
+            await shares.elsewhere.drain()
 
 
 async def _beat(channel: Channel, pause_s: float) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.cluster.features import supported_features, without_share_groups
 from broker_lite.control.coordinators import share_pruning, share_releases, share_service
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
@@ -56,7 +55,7 @@ def accept(node: Node, key: ShareKey, first: int, last: int) -> None:
 def test_k15_locks_end_with_the_alarm(node: Node) -> None:
     key, partition = begun(node)
     woken: list[str] = []
-    node.groups.shares.listen([key], lambda: woken.append("woken"))
+    node.groups.shares.listeners.add([key], lambda: woken.append("woken"))
     take(node, partition, 0, 9)
     node.groups.shares.settle(key, None, 0)
     assert node.groups.shares.next_deadline_ms() == node.clock.steady_ms() + 30_000
@@ -123,7 +122,7 @@ def test_g115_k20_states_are_read_back(node: Node) -> None:
     shares = node.groups.shares
     assert shares.is_known(key)
     assert not shares.needs_start(key)
-    assert shares.start_and_complete(key) == (0, 5, 0)
+    assert shares.log.start_and_complete(key) == (0, 5, 0)
     assert shares.open(key, 0).start_offset == 5
     assert shares.open(key, 0) is shares.partition(key)
 
@@ -138,7 +137,7 @@ def test_a_log_that_cannot_be_written_loses_locks_only(node: Node) -> None:
     assert shares.partition(key) is None
     assert shares.open(key, 0).start_offset == 5
     accept(node, key, 5, 9)
-    assert shares.start_and_complete(key) == (0, 5, 0)
+    assert shares.log.start_and_complete(key) == (0, 5, 0)
 
 
 def test_k20_a_begun_start_outlives_a_failed_write(node: Node) -> None:
@@ -153,7 +152,7 @@ def test_k20_a_begun_start_outlives_a_failed_write(node: Node) -> None:
     assert not shares.needs_start(key)
     assert shares.open(key, 0).start_offset == 7
     shares.settle(key, update, 0)
-    assert shares.start_and_complete(key) == (7, 3, 0)
+    assert shares.log.start_and_complete(key) == (7, 3, 0)
     shares.put_starts([ShareStart(*key, NO_START, 2)])
     assert shares.needs_start(key)
 
@@ -203,7 +202,7 @@ def test_k23_a_failure_to_prune_is_no_failure(node: Node, monkeypatch: pytest.Mo
     for first in range(6):
         accept(node, key, first, first)
         node.groups.shares.on_time()
-    assert node.groups.shares.start_and_complete(key) is not None
+    assert node.groups.shares.log.start_and_complete(key) is not None
 
 
 def test_k04_states_end_with_their_topics(node: Node) -> None:
@@ -255,24 +254,3 @@ def test_k24_what_is_in_flight_is_lost_when_a_partition_moves(tmp_path: Path) ->
     with pytest.raises(CoordinatorNotAvailable):
         shares.is_known(key)
     trio.cluster.close(sync=False)
-
-
-def test_k01_several_processes_have_no_share_groups() -> None:
-    supported = without_share_groups(supported_features("4.3"))
-    assert supported["share.version"] == (0, 0, 0)
-    old = supported_features("3.9")
-    assert without_share_groups(old) is old
-
-
-def test_a_listener_is_forgotten(node: Node) -> None:
-    key, _ = begun(node)
-    woken: list[str] = []
-
-    def listener() -> None:
-        woken.append("woken")
-
-    shares = node.groups.shares
-    shares.listen([key], listener)
-    shares.unlisten([key, ShareKey("x", b"", 0)], listener)
-    accept(node, key, 0, 0)
-    assert woken == []

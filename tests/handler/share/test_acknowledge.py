@@ -140,7 +140,7 @@ def test_many_types_are_taken_in_turns(broker: HandlerBroker) -> None:
     assert sharer.say({0: [(0, count - 1, [1, 2] * (count // 2))]}) == {0: (0, None)}
     assert [len(each.batches) for each in updates] == [RUNS_MAX] * 3
     key = ShareKey("g", sharer.topic_id, 0)
-    assert shares.start_and_complete(key) == (1, count // 2 - 1, 0)
+    assert shares.log.start_and_complete(key) == (1, count // 2 - 1, 0)
 
 
 def test_k31_a_refused_record_far_behind_refuses_all(sharer: Sharer) -> None:

@@ -263,10 +263,10 @@ def test_k25_records_that_compaction_has_removed_hold_up_nothing(broker: Handler
     sharer.append(2)
     assert acquired(sharer.fetch()) == []
     key = ShareKey("g", sharer.topic_id, 0)
-    assert broker.context.groups.shares.start_and_complete(key) == (5, 10, 0)
+    assert broker.context.groups.shares.log.start_and_complete(key) == (5, 10, 0)
     assert acquired(sharer.fetch()) == [(15, 16, 1)]
     assert sharer.say({0: [(15, 16, [1])]}) == {0: (0, None)}
-    assert broker.context.groups.shares.start_and_complete(key) == (15, 2, 0)
+    assert broker.context.groups.shares.log.start_and_complete(key) == (15, 2, 0)
 
 
 def test_k19_committed_records_only(broker: HandlerBroker) -> None:

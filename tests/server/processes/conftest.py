@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,9 +43,10 @@ class Cluster:
         """The further processes that run, by the ids of their brokers."""
         found = {}
         for process in self.children():
-            name = process.name()
-            if name.startswith(NAME):
-                found[int(name.removeprefix(NAME))] = process
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                name = process.name()
+                if name.startswith(NAME):
+                    found[int(name.removeprefix(NAME))] = process
         return found
 
 

@@ -42,6 +42,7 @@ def test_what_is_about_logs_and_connections_stays() -> None:
     assert names == {
         *("Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DeleteRecords"),
         *("WriteTxnMarkers", "DescribeProducers", "DescribeLogDirs", "AlterReplicaLogDirs"),
+        *("ShareFetch", "ShareAcknowledge"),
         *("ApiVersions", "SaslHandshake", "SaslAuthenticate"),
     }
 

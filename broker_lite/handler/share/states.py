@@ -1,0 +1,136 @@
+"""ReadShareGroupState (84), WriteShareGroupState (85): the states that this process keeps.
+
+Leaders in other processes send them. Clients do not: they are in no table of APIs. How states begin
+and end is decided in this process, so the other requests of Kafka's brokers for states are not
+needed.
+
+- WriteShareGroupState: v1 has how many records are done.
+"""
+
+from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
+from broker_lite.coordinator.share_records.states import KeptState, ShareKey
+from broker_lite.errors import BrokerError, ErrorCode, FencedLeaderEpoch, FencedStateEpoch
+from broker_lite.handler.codec import decode, encode, encode_long
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.large import in_turns
+from broker_lite.handler.share.partition import has_state
+from broker_lite.wire import messages
+
+
+@answers_when_flushed
+async def handle_read(context: HandlerContext, request: Request) -> Parts:
+    """Tell the states of share partitions; 3 for those that have none.
+
+    See: K-28.
+    """
+    body = decode(messages.ReadShareGroupStateRequest, request)
+    message = messages.ReadShareGroupStateResponse
+    response = message()
+    for topic in body.topics:
+        results = [
+            _read(context, ShareKey(body.group_id, topic.topic_id, each.partition))
+            async for each in in_turns(topic.partitions)
+        ]
+        response.results.append(
+            message.ReadStateResult(topic_id=topic.topic_id, partitions=results)
+        )
+    return await encode_long(message, response, request)
+
+
+def _read(
+    context: HandlerContext, key: ShareKey
+) -> "messages.ReadShareGroupStateResponse.PartitionResult":
+    message = messages.ReadShareGroupStateResponse
+    try:
+        state = context.groups.shares.log.get(key) if has_state(context, key) else None
+    except BrokerError as error:
+        return message.PartitionResult(
+            partition=key.partition, error_code=error.code, error_message=error.message
+        )
+    if state is None:
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return message.PartitionResult(partition=key.partition, error_code=unknown)
+    return message.PartitionResult(
+        partition=key.partition,
+        state_epoch=state.state_epoch,
+        start_offset=state.start_offset,
+        state_batches=[
+            message.StateBatch(
+                first_offset=first,
+                last_offset=last,
+                delivery_state=delivery_state,
+                delivery_count=count,
+            )
+            for first, last, delivery_state, count in state.batches
+        ],
+    )
+
+
+@answers_when_flushed
+async def handle_write(context: HandlerContext, request: Request) -> Parts:
+    """Change states of share partitions in the order of the request.
+
+    If a change fails, later ones of the same state in the request fail, too.
+
+    See: K-28.
+    """
+    body = decode(messages.WriteShareGroupStateRequest, request)
+    message = messages.WriteShareGroupStateResponse
+    response = message()
+    failed: dict[ShareKey, BrokerError] = {}
+    for topic in body.topics:
+        result = message.WriteStateResult(topic_id=topic.topic_id)
+        response.results.append(result)
+        async for each in in_turns(topic.partitions, at_least=1):
+            key = ShareKey(body.group_id, topic.topic_id, each.partition)
+            if key not in failed:
+                try:
+                    _write(context, key, each)
+                except BrokerError as error:
+                    failed[key] = error
+            why = failed.get(key)
+            result.partitions.append(
+                message.PartitionResult(
+                    partition=key.partition,
+                    error_code=0 if why is None else why.code,
+                    error_message=None if why is None else why.message,
+                )
+            )
+    return encode(message, response, request)
+
+
+def _write(
+    context: HandlerContext,
+    key: ShareKey,
+    said: "messages.WriteShareGroupStateRequest.PartitionData",
+) -> None:
+    """Change one state.
+
+    Raises:
+        BrokerError: it does not change.
+    """
+    log = context.groups.shares.log
+    log.check(key)
+    _check_epochs(log.get(key), said.state_epoch, said.leader_epoch)
+    batches = [
+        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
+        for each in said.state_batches
+    ]
+    update = StateUpdate(said.start_offset, said.delivery_complete_count, batches)
+    log.update(key, update, said.leader_epoch)
+
+
+def _check_epochs(state: KeptState | None, state_epoch: int, leader_epoch: int) -> None:
+    """Demand that a change is about the state as it is.
+
+    Raises:
+        FencedStateEpoch: the state has begun anew, or ended, since it was read.
+        FencedLeaderEpoch: a later leader has changed it.
+
+    Rule: K-28 (ShareCoordinatorShard.maybeGetWriteStateError).
+    """
+    if state is None or state.state_epoch != state_epoch:
+        raise FencedStateEpoch
+    if leader_epoch < state.leader_epoch:
+        raise FencedLeaderEpoch

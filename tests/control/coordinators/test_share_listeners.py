@@ -1,0 +1,30 @@
+"""Who is woken when records of a share partition may have become available."""
+
+from broker_lite.control.coordinators.share_listeners import ShareListeners
+from broker_lite.coordinator.share_records.states import ShareKey
+
+KEY = ShareKey("g", b"t" * 16, 0)
+OTHER = KEY._replace(partition=1)
+
+
+def test_listeners_are_woken_until_they_are_removed() -> None:
+    listeners, woken = ShareListeners(), list[str]()
+
+    def first() -> None:
+        woken.append("first")
+
+    def second() -> None:
+        woken.append("second")
+        listeners.remove([KEY], second)  # while all are woken
+
+    listeners.add([KEY, OTHER], first)
+    listeners.add([KEY], first)
+    listeners.add([KEY], second)
+    listeners.wake(KEY)
+    assert woken == ["first", "second"]
+    listeners.wake(KEY)
+    listeners.wake(OTHER)
+    assert woken == ["first", "second", "first", "first"]
+    listeners.remove([KEY, OTHER, ShareKey("x", b"", 0)], first)
+    listeners.wake(KEY)
+    assert len(woken) == 4

@@ -1,0 +1,134 @@
+"""The states of share partitions as leaders in other processes read and change them."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from broker_lite.coordinator.effects import ShareStart
+from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.handler.share import states
+from broker_lite.protocol.framing import Request
+from broker_lite.wire import messages
+from tests.handler.share.share_requests import Sharer
+from tests.support.handler_broker import HandlerBroker, join
+from tests.support.small_disk import files_end_at
+
+NO_START = -1
+OK, UNKNOWN, STORAGE, FENCED_LEADER, FENCED_STATE = 0, 3, 56, 74, 124
+
+
+class Leader:
+    """The leader of all partitions of `t`, of which group `g` has states."""
+
+    def __init__(self, broker: HandlerBroker) -> None:
+        self.broker = broker
+        self.sharer = Sharer(broker, partitions=2)
+        self.sharer.beat()
+        self.epoch = self.read()[0].state_epoch
+
+    def read(self, *indexes: int) -> list[Any]:
+        message = messages.ReadShareGroupStateRequest
+        partitions = [message.PartitionData(partition=each) for each in indexes or (0,)]
+        topic = message.ReadStateData(topic_id=self.sharer.topic_id, partitions=partitions)
+        answer = self._ask(states.handle_read, message(group_id="g", topics=[topic]), 0)
+        ((result),) = answer.results
+        return list(result.partitions)
+
+    def write(self, *changes: tuple[int, int, int], epoch: int = 0, leader_epoch: int = 0) -> Any:
+        """Accept records of partitions, each given by partition, first and last offset."""
+        message = messages.WriteShareGroupStateRequest
+        partitions = [
+            message.PartitionData(
+                partition=index,
+                state_epoch=epoch or self.epoch,
+                leader_epoch=leader_epoch,
+                start_offset=first,
+                delivery_complete_count=last - first + 1,
+                state_batches=[
+                    message.StateBatch(
+                        first_offset=first, last_offset=last, delivery_state=2, delivery_count=1
+                    )
+                ],
+            )
+            for index, first, last in changes
+        ]
+        topic = message.WriteStateData(topic_id=self.sharer.topic_id, partitions=partitions)
+        answer = self._ask(states.handle_write, message(group_id="g", topics=[topic]), 1)
+        ((result),) = answer.results
+        return [each.error_code for each in result.partitions]
+
+    def _ask(self, handle: Any, value: Any, version: int) -> Any:
+        kind = messages.by_api(84 if handle is states.handle_read else 85)
+        body = memoryview(bytearray(b"head" + kind[0].encode(value, version)))
+        request = Request(kind[0].api_key or 0, version, 1, "test", body, 4, True)
+        return kind[1].decode(join(asyncio.run(handle(self.broker.context, request))), version)[0]
+
+    @property
+    def key(self) -> ShareKey:
+        return ShareKey("g", self.sharer.topic_id, 0)
+
+
+def kept(answered: Iterable[Any]) -> list[Any]:
+    return [
+        (each.error_code, each.start_offset, [*map(_of, each.state_batches)]) for each in answered
+    ]
+
+
+def _of(batch: Any) -> tuple[int, int, int, int]:
+    return batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count
+
+
+def test_k28_states_are_read_and_changed(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    assert kept(leader.read(0, 1)) == [(OK, NO_START, [])] * 2
+    assert leader.write((0, 3, 4), (1, 0, 0), (0, 5, 5)) == [OK] * 3
+    assert kept(leader.read(0, 1)) == [(OK, 5, [(5, 5, 2, 1)]), (OK, 0, [(0, 0, 2, 1)])]
+
+
+def test_k28_what_the_group_has_no_state_of_is_not_known(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    assert kept(leader.read(7)) == [(UNKNOWN, 0, [])]
+    assert leader.write((7, 0, 0)) == [FENCED_STATE]
+
+
+def test_k28_a_state_that_was_lost_begins_again_when_it_is_read(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    shares = broker.coordinators.groups.shares
+    shares.put_starts([ShareStart(*leader.key, None, 0)])
+    assert kept(leader.read()) == [(OK, NO_START, [])]
+
+
+def test_k28_who_has_read_an_older_state_changes_nothing(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    assert leader.write((0, 0, 1), leader_epoch=2) == [OK]
+    assert leader.write((0, 2, 2), leader_epoch=1) == [FENCED_LEADER]
+    shares = broker.coordinators.groups.shares
+    shares.put_starts([ShareStart(*leader.key, 9, leader.epoch + 1)])
+    assert leader.write((0, 2, 2), leader_epoch=2) == [FENCED_STATE]
+    assert leader.write((0, 9, 9), epoch=leader.epoch + 1) == [OK]
+    assert kept(leader.read()) == [(OK, 9, [(9, 9, 2, 1)])]
+
+
+def test_k28_what_follows_a_change_that_failed_fails_too(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    assert leader.write((0, 0, 0), (1, 0, 0)) == [OK, OK]
+    with files_end_at(0):
+        assert leader.write((0, 1, 1), (0, 2, 2)) == [STORAGE, STORAGE]
+    assert leader.write((0, 1, 1), (1, 1, 1)) == [OK, OK]
+    assert kept(leader.read(0)) == [(OK, 1, [(1, 1, 2, 1)])]
+
+
+def test_k28_only_the_changes_of_the_same_state_follow(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    assert leader.write((7, 0, 0), (0, 0, 0), (7, 1, 1)) == [FENCED_STATE, OK, FENCED_STATE]
+
+
+def test_k28_nobody_reads_a_state_that_is_not_available(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    log = broker.coordinators.groups.shares.log
+    with files_end_at(0):
+        log.forget_all()
+        place = log.place_of(leader.key)
+        log._loading[place] = object()
+    assert [code for code, *_ in kept(leader.read())] == [15]
+    del log._loading[place]
