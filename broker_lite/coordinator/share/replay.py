@@ -39,10 +39,10 @@ def apply_record(group: ShareGroup, record_type: int, key: bytes, value: bytes |
             target = messages.ShareGroupTargetAssignmentMetadataValue
             apply_target_epoch(group, None if value is None else decode(target, value))
         case records.STATE_PARTITIONS:
-            group.stateful = {}
-            if value is not None:
-                stateful = messages.ShareGroupStatePartitionMetadataValue
-                group.stateful = records.stateful_of(decode(stateful, value))
+            stateful = messages.ShareGroupStatePartitionMetadataValue
+            group.put_stateful(
+                {} if value is None else records.stateful_of(decode(stateful, value))
+            )
         case records.MEMBER:
             _replay_member(group, key, value)
         case records.TARGET:
