@@ -1,7 +1,8 @@
 """How much memory the members of all groups take by the data that they send.
 
 A member's names, metadata, subscription and assignment stay in memory until it leaves or its
-session ends. A member id that was given out stays in memory until a member joins with it.
+session ends. A member id that was given out stays in memory until a member joins with it. What a
+share group has of a partition stays until the group or the topic is deleted.
 Kafka limits the number of members of a group, not their bytes: it has a heap of its own. A
 difference: above `broker.lite.groups.max.bytes` for all groups, a request that needs more memory is
 refused as if its group were full.
@@ -47,10 +48,14 @@ class HeldBytes:
             whole.count += self.count
         self._whole = whole
 
+    def room(self, size_max: int) -> int:
+        """Return how much more all groups together may hold; at least 0."""
+        held_bytes = self.count if self._whole is None else self._whole.count
+        return max(size_max - held_bytes, 0)
+
     def allows(self, size_bytes: int, size_max: int) -> bool:
         """Return whether all groups together may hold `size_bytes` more."""
-        held_bytes = self.count if self._whole is None else self._whole.count
-        return size_bytes <= 0 or held_bytes + size_bytes <= size_max
+        return size_bytes <= 0 or size_bytes <= self.room(size_max)
 
     def demand(self, size_bytes: int, size_max: int) -> None:
         """Demand that all groups together may hold `size_bytes` more.

@@ -20,6 +20,7 @@ from broker_lite.control.coordinators.share_pruning import SharePruning
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
+from broker_lite.coordinator.share_records.held_states import HeldStates
 from broker_lite.coordinator.share_records.state import StateUpdate
 from broker_lite.coordinator.share_records.states import (
     KeptState,
@@ -59,6 +60,7 @@ class ShareLog:
         clock: Clock,
         background: Background,
         has_topic: Callable[[bytes], bool],
+        held: HeldStates,
     ) -> None:
         """Store the parts; nothing is read before load_all().
 
@@ -68,9 +70,10 @@ class ShareLog:
             clock: of the process.
             background: runs what takes long.
             has_topic: returns whether there is a topic of an id.
+            held: counts what is kept.
         """
         self.topic = topic
-        self.states = ShareStates(updates_max, self.place_of)
+        self.states = ShareStates(updates_max, self.place_of, held)
         self.background = background
         self._clock = clock
         self._has_topic = has_topic

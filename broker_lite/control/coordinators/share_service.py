@@ -35,18 +35,18 @@ from broker_lite.control.metadata.image import TOPIC_RESOURCE
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
+from broker_lite.coordinator.share_records.held_states import NO_ROOM, HeldStates
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import ShareSessions
 from broker_lite.coordinator.share_records.settings import ShareSettings
-from broker_lite.coordinator.share_records.state import StateUpdate
+from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.coordinator.timers import Timers
-from broker_lite.errors import BrokerError, NotLeaderOrFollower
+from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
 
 logger = logging.getLogger("broker_lite.control")
 
-_SESSION_PARTITION_BYTES: Final = 256
-"""The memory of a partition in a share session, at most."""
+_SESSION_PARTITION_BYTES: Final = 256  # the memory of a partition in a share session, at most
 
 
 class Shares:
@@ -54,6 +54,7 @@ class Shares:
 
     Attributes:
         log: of the kept states, if this process keeps them.
+        held: how much memory the states take, kept and in flight.
         listeners: who waits for records.
         elsewhere: the states, if another process keeps them; else None.
         tell_others: called with share partitions that other processes lead, if their states begin
@@ -71,8 +72,9 @@ class Shares:
         """
         updates_max = cluster.settings.share_coordinator_snapshot_update_records_per_snapshot
         self._background = Background(alarm)
+        self.held = HeldStates(cluster.settings.broker_lite_groups_max_bytes // 2)
         topic = StateTopic(cluster, SHARE_TOPIC)
-        self.log = ShareLog(topic, updates_max, clock, self._background, self._has_topic)
+        self.log = ShareLog(topic, updates_max, clock, self._background, self._has_topic, self.held)
         self.elsewhere: StatesElsewhere | None = None
         self.tell_others: Callable[[Sequence[ShareKey]], object] | None = None
         self.find_ends: FindsEnds | None = None
@@ -174,17 +176,21 @@ class Shares:
         Args:
             key: of it.
             start_offset: where it starts if `needs_start`; the first record of the log otherwise.
+
+        Raises:
+            CoordinatorNotAvailable: there is no memory for what is kept of it (K-36).
         """
         partition = self._partitions.get(key)
         if partition is None:
-            state = self._states.get(key)
+            state, batches = self._states.get(key), list[StateBatch]()
             settings = self._settings[key.group_id] = self.settings_of(key.group_id)
             if state is None or state.start_offset == NO_START:
                 begin = self._begun.setdefault(key, start_offset)
-                partition = SharePartition(begin, (), settings)
             else:
-                begin = max(state.start_offset, start_offset)
-                partition = SharePartition(begin, state.batches, settings)
+                begin, batches = max(state.start_offset, start_offset), state.batches
+            if batches and not self.held.has_room(len(batches)):
+                raise CoordinatorNotAvailable(NO_ROOM)
+            partition = SharePartition(begin, batches, settings, self.held)
             self._partitions[key] = partition
         return partition
 
@@ -287,7 +293,9 @@ class Shares:
 
     def _forget(self, key: ShareKey) -> None:
         self._states.forget(key)
-        if self._partitions.pop(key, None) is not None:
+        partition = self._partitions.pop(key, None)
+        if partition is not None:
+            partition.in_flight.let_go()
             self._timers.cancel(key)
             self.listeners.wake(key)
 

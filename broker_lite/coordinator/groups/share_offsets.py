@@ -6,11 +6,18 @@ Rule: K-40 (GroupMetadataManager.alterShareGroupOffsets, GroupCoordinatorShard).
 from typing import Final
 
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.held_bytes import size_of_text
 from broker_lite.coordinator.registry import GroupRegistry, is_empty
 from broker_lite.coordinator.share import changes
-from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.share.group import NO_STATE, STATE_BYTES, ShareGroup
 from broker_lite.coordinator.texts import is_too_long
-from broker_lite.errors import ErrorCode, GroupIdNotFound, InvalidGroupId, NonEmptyGroup
+from broker_lite.errors import (
+    ErrorCode,
+    GroupIdNotFound,
+    GroupMaxSizeReached,
+    InvalidGroupId,
+    NonEmptyGroup,
+)
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import ZERO_UUID
 
@@ -35,7 +42,13 @@ class ShareOffsets:
         message = messages.AlterShareGroupOffsetsResponse
         try:
             group = self._group(request.group_id, caller)
-        except (GroupIdNotFound, InvalidGroupId, NonEmptyGroup) as error:
+            self._demand_room(request, group)
+        except (
+            GroupIdNotFound,
+            GroupMaxSizeReached,
+            InvalidGroupId,
+            NonEmptyGroup,
+        ) as error:
             response = message(error_code=error.code, error_message=error.message)
             effects.reply(caller.token, response)
             return effects
@@ -64,6 +77,28 @@ class ShareOffsets:
             self._start(request.group_id, group, starts, effects)
         effects.reply(caller.token, response)
         return effects
+
+    def _demand_room(
+        self, request: messages.AlterShareGroupOffsetsRequest, group: ShareGroup | None
+    ) -> None:
+        """Demand that there is memory for the states that begin.
+
+        Raises:
+            GroupMaxSizeReached: there is not; nothing has changed.
+
+        See: K-37.
+        """
+        more = 0
+        for asked in request.topics:
+            topic = self._registry.topics.get(asked.topic_name)
+            if topic is not None:
+                stateful = {} if group is None else group.stateful
+                known = stateful.get(topic.topic_id, NO_STATE).partitions
+                indexes = {each.partition_index for each in asked.partitions}
+                more += len(indexes.intersection(range(topic.partition_count)) - known)
+        size_bytes = more * (STATE_BYTES + size_of_text(request.group_id))
+        size_max = self._registry.settings_of(request.group_id).held_bytes_max
+        self._registry.held.demand(size_bytes, size_max)
 
     def _start(
         self,

@@ -7,7 +7,7 @@ from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.effects import NO_START, Effects, ShareStart
 from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.share import records
-from broker_lite.coordinator.share.group import ShareGroup, StatefulTopic
+from broker_lite.coordinator.share.group import NO_STATE, ShareGroup, StatefulTopic
 from broker_lite.coordinator.share.member import ShareMember
 
 
@@ -68,9 +68,11 @@ def start_partitions(
 def start_topics(group: ShareGroup, effects: Effects) -> None:
     """Have the state begin of all partitions of subscribed topics that have none.
 
-    Topics that were deleted are no longer written.
+    Topics that were deleted are no longer written. Partitions without memory for their state are
+    left out; members do not get their records.
 
     Rule: K-03 (GroupMetadataManager.maybeCreateInitializeShareGroupStateRequest).
+    See: K-37.
     """
     topics = group.topics
     stateful = {
@@ -78,12 +80,14 @@ def start_topics(group: ShareGroup, effects: Effects) -> None:
         for topic_id, topic in group.stateful.items()
         if topics.by_id(topic_id) is not None
     }
+    room = group.roster.held.room(group.settings.held_bytes_max) // group.state_bytes
     for name in sorted(group.subscribed_topics()):
         topic = topics.get(name)
         if topic is None:
             continue
         known = stateful.get(topic.topic_id, StatefulTopic(name, frozenset())).partitions
-        missing = [each for each in range(topic.partition_count) if each not in known]
+        missing = [each for each in range(topic.partition_count) if each not in known][:room]
+        room -= len(missing)
         effects.share_starts += [
             ShareStart(group.group_id, topic.topic_id, each, NO_START, group.group_epoch)
             for each in missing
@@ -91,6 +95,17 @@ def start_topics(group: ShareGroup, effects: Effects) -> None:
         stateful[topic.topic_id] = StatefulTopic(name, known.union(missing))
     if stateful != group.stateful:
         _put_stateful(group, stateful, effects)
+
+
+def missing_count(group: ShareGroup, names: Iterable[str]) -> int:
+    """Return how many partitions of topics have no state yet."""
+    count = 0
+    for name in names:
+        topic = group.topics.get(name)
+        if topic is not None:
+            known = group.stateful.get(topic.topic_id, NO_STATE).partitions
+            count += topic.partition_count - len(known)
+    return count
 
 
 def end_topics(group: ShareGroup, topic_ids: Iterable[bytes], effects: Effects) -> None:
@@ -117,7 +132,7 @@ def _put_stateful(
 ) -> None:
     value = records.state_partitions_value(stateful)
     effects.write(records.state_partitions_key(group.group_id), value)
-    group.stateful = stateful
+    group.put_stateful(stateful)
 
 
 def drop_group(group: ShareGroup, effects: Effects) -> None:

@@ -1,12 +1,20 @@
-"""A share group: its members, its epochs, its target assignment, its partitions with a state."""
+"""A share group: its members, its epochs, its target assignment, its partitions with a state.
 
-from collections.abc import Collection
+A difference to Kafka: the partitions that share groups read from take memory of
+`broker.lite.groups.max.bytes`. A member that subscribes to more than there is memory for is refused
+as if its group were full.
+
+Rule: K-37.
+"""
+
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.held_bytes import size_of_text
 from broker_lite.coordinator.newer_group import NewerGroup
 from broker_lite.coordinator.share.member import NO_TARGET, ShareMember
 from broker_lite.coordinator.share.roster import ShareRoster
@@ -15,6 +23,10 @@ from broker_lite.coordinator.topics import Topics, hash_of_topics
 
 ASSIGNOR: Final = "simple"
 """The only assignor of share groups."""
+
+
+STATE_BYTES: Final = 1536
+"""The memory of a partition with a state, without the group id: measured with 2,000 of them."""
 
 
 class ShareGroupState(Enum):
@@ -37,6 +49,10 @@ class StatefulTopic(NamedTuple):
     partitions: frozenset[int]
 
 
+NO_STATE: Final = StatefulTopic("", frozenset())
+"""Of a topic of which no partition has a state."""
+
+
 class ShareGroup(NewerGroup[ShareRoster, Target]):
     """One share group.
 
@@ -47,7 +63,8 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
         topics: a live view of all topics.
 
     Attributes:
-        stateful: the topics with partitions whose state exists, by topic id.
+        stateful: the topics with partitions whose state exists, by topic id; changed by
+            put_stateful().
 
     See: K-01 (ShareGroup).
     """
@@ -86,6 +103,17 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
         """Return a hash of the subscribed topics that exist: ids and partition counts."""
         return hash_of_topics(self.topics, self.roster.topic_names)
 
+    def put_stateful(self, stateful: dict[bytes, StatefulTopic]) -> None:
+        """Replace the topics with partitions whose state exists, and count their memory."""
+        more = _partition_count(stateful) - _partition_count(self.stateful)
+        self.roster.held.add(more * self.state_bytes)
+        self.stateful = stateful
+
+    @property
+    def state_bytes(self) -> int:
+        """The memory of the state of a partition."""
+        return STATE_BYTES + size_of_text(self.group_id)
+
     def topics_changed(self, names: Collection[str]) -> None:
         """Let the next heartbeat look at topics again that were created, deleted or grew."""
         if not self.subscribed_topics().isdisjoint(names):
@@ -105,3 +133,7 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
         """Stop all timers, before the group is removed from memory."""
         for member_id in self.roster.members:
             self.timers.cancel(SESSION, member_id)
+
+
+def _partition_count(stateful: Mapping[bytes, StatefulTopic]) -> int:
+    return sum(len(topic.partitions) for topic in stateful.values())

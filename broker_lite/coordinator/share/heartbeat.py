@@ -100,10 +100,12 @@ def _heartbeat(
     member = _updated(before, request, caller)
     known = group.roster.members.get(member.member_id)
     more_bytes = size_of_member(member) - (0 if known is None else size_of_member(known))
+    is_new_subscription = member.topic_names != before.topic_names
+    if is_new_subscription:
+        more_bytes += changes.missing_count(group, member.topic_names) * group.state_bytes
     group.roster.held.demand(more_bytes, group.settings.held_bytes_max)
     if member != known:
         changes.put_member(group, member, effects)
-    is_new_subscription = member.topic_names != before.topic_names
     _update_group_epoch(group, effects, changed=member.member_id if is_new_subscription else None)
     _update_target(group, effects, now_ms)
     member = _reconcile(group, member, effects)

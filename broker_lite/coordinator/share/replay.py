@@ -36,6 +36,6 @@ def apply_record(group: ShareGroup, record_type: int, key: bytes, value: bytes |
             message = messages.ShareGroupMetadataValue
             apply_group_epoch(group, None if value is None else decode(message, value))
         case records.STATE_PARTITIONS:
-            group.stateful = {} if value is None else records.stateful_of(value)
+            group.put_stateful({} if value is None else records.stateful_of(value))
         case _:
             apply_member_or_target(group, _READERS, record_type, key, value)

@@ -63,7 +63,7 @@ def archive_aborted(
         if first <= one.last_offset:
             left.append(one._replace(first_offset=first))
     for _, run in partition.in_flight.cut(ended):
-        run.settle(RecordState.ARCHIVED, partition.settings.delivery_count_max)
+        partition.settle(run, RecordState.ARCHIVED)
     if ended:
         partition.move_start()
     return left

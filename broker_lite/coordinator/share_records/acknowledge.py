@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from broker_lite.coordinator.share_records.held_states import NO_ROOM
 from broker_lite.coordinator.share_records.in_flight import NO_MEMBER, InFlightBatch, Run
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import RecordState, StateUpdate
-from broker_lite.errors import InvalidRecordState, InvalidRequest
+from broker_lite.errors import CoordinatorNotAvailable, InvalidRecordState, InvalidRequest
 
 
 class AcknowledgeType(IntEnum):
@@ -104,10 +105,14 @@ def acknowledge(
     Raises:
         InvalidRequest: the records were never delivered; nothing has changed.
         InvalidRecordState: the member has not acquired them; nothing has changed.
+        CoordinatorNotAvailable: it splits runs of records, and there is no memory for more of them;
+            nothing has changed.
 
     Rule: K-14 (SharePartition.acknowledge).
+    See: K-36.
     """
     accepted = check_acquired(partition, member_id, batches)
+    _check_room(partition, accepted)
     settled: list[Run] = []
     for each in accepted:
         if len(each.types) > 1:  # from then on each record counts by itself
@@ -143,6 +148,22 @@ def check_acquired(
             raise InvalidRecordState(_NOT_ACQUIRED)
         before = each.last_offset
     return accepted
+
+
+def _check_room(partition: SharePartition, said: Sequence[Acknowledgement]) -> None:
+    in_flight = partition.in_flight
+    if in_flight.has_room(sum([len(each.types) + 1 for each in said])):
+        return
+    begin = partition.start_offset
+    more = 0
+    for each in said:
+        for first, last, _ in each.parts():
+            if first > begin:
+                more += in_flight.splits_at(first)
+            begin = last + 1
+            more += in_flight.splits_at(begin)
+    if more and not in_flight.has_room(more):
+        raise CoordinatorNotAvailable(NO_ROOM)
 
 
 def _check(partition: SharePartition, member_id: str, asked: Acknowledgement) -> None:
@@ -202,7 +223,7 @@ def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> li
         if kind is AcknowledgeType.RENEW:
             renewed.append(run)
         else:
-            run.settle(_STATE_OF[kind], settings.delivery_count_max)
+            partition.settle(run, _STATE_OF[kind])
             settled.append(run)
     if renewed:
         partition.lock(renewed, deadline_ms)

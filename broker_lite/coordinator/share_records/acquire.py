@@ -91,8 +91,7 @@ def acquire(
         return []
     first = max(fetched[0].first, partition.start_offset)
     last = fetched[-1].last
-    room = partition.settings.locks_max - partition.in_flight_count
-    wanted = min(wish.records_max, room)
+    wanted = min(wish.records_max, partition.room())
     if wanted <= 0:
         if first > partition.end_offset:
             return []
@@ -131,7 +130,7 @@ class _Acquiring:
             if self._left <= 0:
                 return
             if batch.first > position:
-                self._take_new(position, batch.first - 1)
+                self._take_behind(position, batch.first - 1)
             if self._left <= 0:
                 return
             position = batch.last + 1
@@ -140,9 +139,17 @@ class _Acquiring:
             elif self._take_again(batch, first, last):
                 return
         if self._left > 0 and position <= last:
-            self._take_new(position, last)
+            self._take_behind(position, last)
 
     # -- records that are not in flight
+
+    def _take_behind(self, first: int, last: int) -> None:
+        """Acquire records for the first time, if there is memory for what is acquired and the rest.
+
+        See: K-36.
+        """
+        if self._partition.in_flight.has_room(2):
+            self._take_new(first, last)
 
     def _take_unread(self, batch: InFlightBatch, first: int, last: int) -> None:
         """Acquire records of which nothing was written before the last start.
@@ -156,7 +163,7 @@ class _Acquiring:
         if taken_to < end:
             rest = Run(max(taken_to + 1, batch.first), end, RecordState.AVAILABLE, 0)
             in_flight.add(InFlightBatch(rest, is_unread=True))
-            self._partition.deliver_again()
+            self._partition.deliver_again(rest.first)
 
     def _take_new(self, first: int, last: int) -> int:
         """Acquire records for the first time.
@@ -177,10 +184,10 @@ class _Acquiring:
         if wish.is_strict:
             self._add(first, last, min(limit, last))
             return last
-        begin = first
+        begin, in_flight = first, self._partition.in_flight
         for each in batches:
             end = min(each.last, last)
-            if begin <= end and end - begin + 1 >= wish.batch_records:
+            if begin <= end and end - begin + 1 >= wish.batch_records and in_flight.has_room(2):
                 self._add(begin, end, end)
                 begin = end + 1
         if begin <= last:
@@ -193,9 +200,9 @@ class _Acquiring:
         batch = InFlightBatch(Run(first, last, RecordState.AVAILABLE, 0))
         partition.in_flight.add(batch)
         partition.end_offset = max(partition.end_offset, last)
-        self._acquire(batch.cut(first, acquired_to))
+        self._acquire(partition.in_flight.cut_batch(batch, first, acquired_to))
         if acquired_to < last:
-            partition.deliver_again()
+            partition.deliver_again(acquired_to + 1)
 
     # -- records that are in flight
 
@@ -253,7 +260,21 @@ class _Acquiring:
         return max(size >> (failures - self._throttled_from + 1), 1)
 
     def _acquire_part(self, batch: InFlightBatch, first: int, last: int) -> None:
-        self._acquire([run for run in batch.cut(first, last) if run.state is _AVAILABLE])
+        """Acquire what is available of a part of a batch, which begins at an available record.
+
+        Without memory for more runs, the last one is acquired whole, or not at all if that would be
+        more than the member wants.
+
+        See: K-36.
+        """
+        in_flight = self._partition.in_flight
+        if in_flight.splits_at(last + 1) and not in_flight.has_room(1):
+            split = batch.within(last, last)[0]
+            last = split.first - 1 if self._wish.is_strict else split.last
+            if last < first:
+                return
+        some = in_flight.cut_batch(batch, first, last)
+        self._acquire([run for run in some if run.state is _AVAILABLE])
 
     def _acquire(self, runs: Sequence[Run]) -> None:
         """Acquire runs of one batch; neighbours that were delivered equally often are told as one.

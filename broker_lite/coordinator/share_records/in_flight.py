@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Final
 
+from broker_lite.coordinator.share_records.held_states import HeldStates
 from broker_lite.coordinator.share_records.state import RecordState, StateBatch
 
 NO_MEMBER: Final = ""
@@ -111,16 +112,16 @@ class InFlightBatch:
         start = bisect_left(runs, first, key=_LAST)
         return runs[start : bisect_right(runs, last, start, key=_FIRST)]
 
-    def cut(self, first: int, last: int) -> list[Run]:
-        """Return the runs of the batch within a range; runs across its ends are split.
+    def first_open(self, offset: int) -> Run | None:
+        """Return the first run from an offset on that is not final; None if there is none."""
+        runs = self.runs
+        for index in range(bisect_left(runs, offset, key=_LAST), len(runs)):
+            if not runs[index].is_final:
+                return runs[index]
+        return None
 
-        The range may reach beyond the batch. Changing the state of the runs is up to the caller.
-        """
-        self.cut_at((first, last + 1))
-        return self.within(first, last)
-
-    def cut_at(self, offsets: Iterable[int]) -> None:
-        """Let a run begin at each of some offsets, in one pass.
+    def cut_at(self, offsets: Iterable[int]) -> int:
+        """Let a run begin at each of some offsets, in one pass; return how many runs are new.
 
         Args:
             offsets: in order; they may be equal, and lie outside the batch.
@@ -128,20 +129,28 @@ class InFlightBatch:
         begin, end = self.first, self.last
         inner = [offset for offset in offsets if begin < offset <= end]
         if not inner:
-            return
+            return 0
         self.is_split = True
+        before = len(self.runs)
         start = bisect_left(self.runs, inner[0], key=_LAST)
         stop = bisect_right(self.runs, inner[-1], start, key=_FIRST)
         self.runs[start:stop] = _pieces(self.runs[start:stop], inner)
+        return len(self.runs) - before
 
-    def join_runs(self, first: int, last: int) -> None:
-        """Make one run of neighbours that are alike, where one of them has an offset of a range."""
+    def join_runs(self, first: int, last: int) -> int:
+        """Make one run of neighbours that are alike, where one of them has an offset of a range.
+
+        Returns:
+            How many runs have gone.
+        """
         runs = self.runs
-        if len(runs) == 1:
-            return
+        before = len(runs)
+        if before == 1:
+            return 0
         start = max(bisect_left(runs, first, key=_LAST) - 1, 0)
         stop = bisect_right(runs, last, start, key=_FIRST) + 1
         runs[start:stop] = _joined(runs[start:stop])
+        return before - len(runs)
 
 
 def _joined(runs: Sequence[Run]) -> list[Run]:
@@ -180,12 +189,40 @@ def _part(run: Run, first: int, last: int) -> Run:
 
 
 class InFlight:
-    """All batches of a share partition, ordered by offset, without overlaps."""
+    """All batches of a share partition, ordered by offset, without overlaps.
 
-    __slots__ = ("batches",)
+    Whatever changes the number of runs is done here, because all share partitions together may have
+    only so many.
 
-    def __init__(self) -> None:
+    Attributes:
+        batches: all of them.
+        run_count: how many runs they have together.
+    """
+
+    __slots__ = ("_held", "batches", "run_count")
+
+    def __init__(self, held: HeldStates) -> None:
+        """Begin without a batch.
+
+        Args:
+            held: counts the runs of all share partitions.
+        """
         self.batches: list[InFlightBatch] = []
+        self.run_count = 0
+        self._held = held
+
+    def let_go(self) -> None:
+        """No longer count the runs among those of all share partitions; they were dropped."""
+        self._held.add_runs(-self.run_count)
+        self._held = HeldStates()
+
+    def has_room(self, run_count: int) -> bool:
+        """Return whether so many runs may be added."""
+        return self._held.has_room(run_count)
+
+    def _add_runs(self, count: int) -> None:
+        self.run_count += count
+        self._held.add_runs(count)
 
     def index_at(self, offset: int) -> int:
         """Return the index of the batch with an offset; of the one behind it if none has it."""
@@ -193,6 +230,15 @@ class InFlight:
         if index and self.batches[index - 1].last >= offset:
             return index - 1
         return index
+
+    def splits_at(self, offset: int) -> bool:
+        """Return whether a run has to be split for another one to begin at an offset."""
+        index = bisect_right(self.batches, offset, key=_FIRST)
+        if not index:
+            return False
+        runs = self.batches[index - 1].runs
+        run = runs[bisect_right(runs, offset, key=_FIRST) - 1]
+        return run.first < offset <= run.last
 
     def within(self, first: int, last: int) -> list[InFlightBatch]:
         """Return the batches with any offset of a range."""
@@ -205,15 +251,46 @@ class InFlight:
             self.batches.append(batch)
         else:
             self.batches.insert(bisect_right(self.batches, batch.first, key=_FIRST), batch)
+        self._add_runs(len(batch.runs))
 
     def remove(self, batch: InFlightBatch) -> None:
         """Remove a batch."""
         self.batches.remove(batch)
+        self._add_runs(-len(batch.runs))
+
+    def remove_first(self, count: int) -> None:
+        """Remove the first batches."""
+        if count:
+            self._add_runs(-sum([len(batch.runs) for batch in self.batches[:count]]))
+            del self.batches[:count]
+
+    def split(self, batch: InFlightBatch, offset: int) -> InFlightBatch:
+        """Make a batch of its own of what begins at an offset within a batch; return it."""
+        self._add_runs(batch.cut_at((offset,)))
+        index = bisect_left(batch.runs, offset, key=_FIRST)
+        behind = InFlightBatch(batch.runs[index], is_unread=batch.is_unread)
+        behind.runs = batch.runs[index:]
+        del batch.runs[index:]
+        self.batches.insert(self.index_at(batch.first) + 1, behind)
+        return behind
 
     def runs(self, first: int, last: int) -> Iterator[Run]:
         """Yield the runs with any offset of a range, as they are."""
         for batch in self.within(first, last):
             yield from batch.within(first, last)
+
+    def join(self, first: int, last: int) -> None:
+        """Make one run of neighbours of a batch that are alike, around a range of offsets."""
+        for batch in self.within(first, last):
+            self._add_runs(-batch.join_runs(first, last))
+
+    def cut_batch(self, batch: InFlightBatch, first: int, last: int) -> list[Run]:
+        """Return the runs of a batch within a range; runs across its ends are split.
+
+        The range may reach beyond the batch. Changing the state of the runs is up to the caller.
+        """
+        self._add_runs(batch.cut_at((first, last + 1)))
+        return batch.within(first, last)
 
     def cut(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Run]]:
         """Yield the runs within ranges, after the runs across the ranges' ends were split.
@@ -237,9 +314,16 @@ class InFlight:
             some = ranges[position:stop]
             if not some:
                 continue
-            batch.cut_at(offset for first, last in some for offset in (first, last + 1))
+            self._add_runs(batch.cut_at(_ends_of(some)))
             for run in batch.within(some[0][0], some[-1][1]):
                 while ranges[position][1] < run.first:
                     position += 1
                 if ranges[position][0] <= run.first:
                     yield position, run
+
+
+def _ends_of(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """Yield where ranges begin, and where what is behind them begins."""
+    for first, last in ranges:
+        yield first
+        yield last + 1

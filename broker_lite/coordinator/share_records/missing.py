@@ -43,7 +43,7 @@ def archive_missing(
             _end_unread(in_flight, batch, missing[-1].last)
     archived: list[Run] = []
     for _, run in in_flight.cut(missing):
-        run.settle(RecordState.ARCHIVED, partition.settings.delivery_count_max)
+        partition.settle(run, RecordState.ARCHIVED)
         archived.append(run)
     return partition.changed(archived)
 
@@ -77,7 +77,4 @@ def _end_unread(in_flight: InFlight, batch: InFlightBatch, last: int) -> None:
     """
     batch.is_unread = False
     if last < batch.last:
-        behind = batch.cut(last + 1, batch.last)
-        del batch.runs[-len(behind) :]
-        for run in behind:
-            in_flight.add(InFlightBatch(run, is_unread=True))
+        in_flight.split(batch, last + 1).is_unread = True

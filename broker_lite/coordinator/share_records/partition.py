@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from broker_lite.coordinator.share_records.held_states import HeldStates
 from broker_lite.coordinator.share_records.in_flight import InFlight, InFlightBatch, Run
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import (
@@ -22,6 +23,9 @@ from broker_lite.coordinator.share_records.state import (
 )
 
 _STALE_LOCKS_MIN: Final = 64
+_NEVER: Final = 1 << 62
+_AVAILABLE: Final = RecordState.AVAILABLE
+_ACQUIRED: Final = RecordState.ACQUIRED
 
 
 class Lock(NamedTuple):
@@ -37,6 +41,7 @@ class SharePartition:
 
     Attributes:
         start_offset: the first record that is not done.
+        complete_count: how many records from there on are done.
         end_offset: the last record that was ever delivered; start_offset - 1 if none is in flight.
         in_flight: the records from the start offset up to the end offset.
         settings: of the group.
@@ -45,8 +50,9 @@ class SharePartition:
     """
 
     __slots__ = (
+        "_available_from",
         "_locks",
-        "_may_deliver_again",
+        "complete_count",
         "end_offset",
         "in_flight",
         "settings",
@@ -54,7 +60,11 @@ class SharePartition:
     )
 
     def __init__(
-        self, start_offset: int, batches: Iterable[StateBatch], settings: ShareSettings
+        self,
+        start_offset: int,
+        batches: Iterable[StateBatch],
+        settings: ShareSettings,
+        held: HeldStates | None = None,
     ) -> None:
         """Begin with what is kept.
 
@@ -63,24 +73,29 @@ class SharePartition:
             batches: what became of records behind it, ordered by offset. Those between them were
                 acquired when the broker stopped, or do not exist; they are available.
             settings: of the group.
+            held: counts the runs of all share partitions; None for this one alone.
 
         Rule: K-20 (SharePartition.maybeInitialize).
         """
         self.start_offset = start_offset
         self.end_offset = start_offset - 1
-        self.in_flight = InFlight()
+        self.complete_count = 0
+        self.in_flight = InFlight(held or HeldStates())
         self.settings = settings
         self._locks: list[Lock] = []
-        self._may_deliver_again = False
+        # No record below is available.
+        self._available_from = _NEVER
         for batch in joined(batches, start_offset):
             if batch.first_offset > self.end_offset + 1:
-                gap = Run(self.end_offset + 1, batch.first_offset - 1, RecordState.AVAILABLE, 0)
+                gap = Run(self.end_offset + 1, batch.first_offset - 1, _AVAILABLE, 0)
                 self.in_flight.add(InFlightBatch(gap, is_unread=True))
             state = RecordState(batch.state)
             run = Run(batch.first_offset, batch.last_offset, state, batch.delivery_count)
             self.in_flight.add(InFlightBatch(run))
             self.end_offset = batch.last_offset
-            self._may_deliver_again = True
+            self._available_from = start_offset
+            if run.is_final:
+                self.complete_count += run.last - run.first + 1
         self.move_start()
 
     # -- what there is
@@ -90,37 +105,34 @@ class SharePartition:
         """How many records lie between both offsets, done or not."""
         return self.end_offset - self.start_offset + 1
 
-    @property
-    def complete_count(self) -> int:
-        """How many records from the start offset on are done."""
-        count, start = 0, self.start_offset
-        for batch in self.in_flight.batches:
-            for run in batch.runs:
-                if run.is_final and run.first >= start:
-                    count += run.last - run.first + 1
-        return count
-
     def next_offset(self) -> int:
         """Return the first record that can be delivered, which need not exist yet.
 
         See: K-11 (SharePartition.nextFetchOffset).
         """
-        if self._may_deliver_again:
-            for batch in self.in_flight.batches:
-                for run in batch.runs:
-                    if run.state is RecordState.AVAILABLE and run.last >= self.start_offset:
-                        return max(run.first, self.start_offset)
-            self._may_deliver_again = False
+        first = max(self._available_from, self.start_offset)
+        if first <= self.end_offset:
+            for run in self.in_flight.runs(first, self.end_offset):
+                if run.state is _AVAILABLE:
+                    self._available_from = run.first
+                    return max(run.first, self.start_offset)
+        self._available_from = _NEVER
         return self.end_offset + 1
+
+    def room(self) -> int:
+        """Return how many more records may be in flight.
+
+        See: K-36.
+        """
+        room = self.settings.locks_max - self.in_flight_count
+        return room if room > 0 and self.in_flight.has_room(2) else 0
 
     def may_acquire(self) -> bool:
         """Return whether there is room for more records in flight, or one to deliver again.
 
         See: K-12 (SharePartition.canAcquireRecords).
         """
-        return (
-            self.in_flight_count < self.settings.locks_max or self.next_offset() <= self.end_offset
-        )
+        return self.room() > 0 or self.next_offset() <= self.end_offset
 
     # -- locks
 
@@ -134,12 +146,12 @@ class SharePartition:
         for run in runs:
             run.deadline_ms = deadline_ms
         heapq.heappush(self._locks, Lock(deadline_ms, runs[0].first, runs[-1].last))
-        if len(self._locks) > 2 * self.in_flight_count + _STALE_LOCKS_MIN:
+        if len(self._locks) > 2 * self.in_flight.run_count + _STALE_LOCKS_MIN:
             self._locks = [
                 Lock(each.deadline_ms, each.first, each.last)
                 for batch in self.in_flight.batches
                 for each in batch.runs
-                if each.state is RecordState.ACQUIRED
+                if each.state is _ACQUIRED
             ]
             heapq.heapify(self._locks)
 
@@ -156,8 +168,8 @@ class SharePartition:
         while self._locks and self._locks[0].deadline_ms <= now_ms:
             _, first, last = heapq.heappop(self._locks)
             for run in self.in_flight.runs(first, last):
-                if run.state is RecordState.ACQUIRED and run.deadline_ms <= now_ms:
-                    run.settle(RecordState.AVAILABLE, self.settings.delivery_count_max)
+                if run.state is _ACQUIRED and run.deadline_ms <= now_ms:
+                    self.settle(run, _AVAILABLE)
                     ended.append(run)
         return self.changed(ended)
 
@@ -173,13 +185,23 @@ class SharePartition:
             run
             for batch in self.in_flight.batches
             for run in batch.runs
-            if run.state is RecordState.ACQUIRED and run.member_id == member_id
+            if run.state is _ACQUIRED and run.member_id == member_id
         ]
         for run in released:
-            run.settle(RecordState.AVAILABLE, self.settings.delivery_count_max)
+            self.settle(run, _AVAILABLE)
         return self.changed(released)
 
     # -- changes
+
+    def settle(self, run: Run, state: RecordState) -> None:
+        """Give the records of a run another state, after which nobody has acquired them.
+
+        Those that are available after their last delivery are archived instead. It is up to the
+        caller to move the start, and to call changed() if that is to be written.
+        """
+        run.settle(state, self.settings.delivery_count_max)
+        if run.is_final:
+            self.complete_count += run.last - run.first + 1
 
     def changed(self, runs: Sequence[Run]) -> StateUpdate | None:
         """Note that runs are no longer acquired; return what has to be written, None for nothing.
@@ -190,33 +212,40 @@ class SharePartition:
         """
         if not runs:
             return None
-        may_deliver = any(run.state is RecordState.AVAILABLE for run in runs)
-        self._may_deliver_again = self._may_deliver_again or may_deliver
-        batches = joined((run.to_state() for run in runs), self.start_offset)
+        for run in runs:
+            if run.state is _AVAILABLE:
+                self.deliver_again(run.first)
+        batches = joined([run.to_state() for run in runs], self.start_offset)
         update = StateUpdate(self.start_offset, self.complete_count, batches)
-        first, last = batches[0].first_offset, batches[-1].last_offset
-        for batch in self.in_flight.within(first, last):
-            batch.join_runs(first, last)
+        self.in_flight.join(batches[0].first_offset, batches[-1].last_offset)
         self.move_start()
         return update
 
-    def deliver_again(self) -> None:
-        """Note that records in flight may be available."""
-        self._may_deliver_again = True
+    def deliver_again(self, offset: int) -> None:
+        """Note that a record in flight may be available."""
+        self._available_from = min(offset, self._available_from)
 
     def move_start(self) -> None:
         """Move the start offset behind the records that are done, and forget their batches."""
-        batches = self.in_flight.batches
-        done = 0
-        for batch in batches:
-            run = next((each for each in batch.runs if not each.is_final), None)
+        start, done = self.start_offset, 0
+        for batch in self.in_flight.batches:
+            run = batch.first_open(start)
             if run is not None:
                 if run.first > batch.first or done:
-                    self.start_offset = max(self.start_offset, run.first)
+                    start = max(start, run.first)
                 break
             done += 1
-            self.start_offset = max(self.start_offset, batch.last + 1)
-        del batches[:done]
+            start = max(start, batch.last + 1)
+        self._pass_done(start)
+        self.in_flight.remove_first(done)
+
+    def _pass_done(self, offset: int) -> None:
+        """Move the start offset; what it passes is done."""
+        if offset > self.start_offset:
+            for run in self.in_flight.runs(self.start_offset, offset - 1):
+                first, last = max(run.first, self.start_offset), min(run.last, offset - 1)
+                self.complete_count -= last - first + 1
+            self.start_offset = offset
         self.end_offset = max(self.end_offset, self.start_offset - 1)
 
     def advance_to(self, log_start_offset: int) -> bool:
@@ -226,10 +255,9 @@ class SharePartition:
         """
         if log_start_offset <= self.start_offset:
             return False
-        for batch in self.in_flight.within(self.start_offset, log_start_offset - 1):
-            for run in batch.cut(self.start_offset, log_start_offset - 1):
-                if not run.is_final:
-                    run.settle(RecordState.ARCHIVED, self.settings.delivery_count_max)
-        self.start_offset = log_start_offset
+        for _, run in self.in_flight.cut([(self.start_offset, log_start_offset - 1)]):
+            if not run.is_final:
+                self.settle(run, RecordState.ARCHIVED)
+        self._pass_done(log_start_offset)
         self.move_start()
         return True

@@ -13,6 +13,7 @@ from struct import error as StructError
 from typing import Final, NamedTuple, TypeVar
 
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
+from broker_lite.coordinator.share_records.held_states import HeldStates
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, joined, overlay
 from broker_lite.wire import DecodeError, messages
 
@@ -82,14 +83,21 @@ class ShareStates:
         updates_max: how many updates may follow a snapshot.
     """
 
-    def __init__(self, updates_max: int, place_of: Callable[[ShareKey], int] = _one_place) -> None:
+    def __init__(
+        self,
+        updates_max: int,
+        place_of: Callable[[ShareKey], int] = _one_place,
+        held: HeldStates | None = None,
+    ) -> None:
         """Begin without a state.
 
         Args:
             updates_max: how many updates may follow a snapshot.
             place_of: returns the partition of the log that has a state.
+            held: counts the runs of all states; None to count them for these alone.
         """
         self.updates_max = updates_max
+        self._held = held or HeldStates()
         self._place_of = place_of
         self._by_key: dict[ShareKey, KeptState] = {}
         self._keys: dict[int, dict[ShareKey, None]] = {}
@@ -138,7 +146,7 @@ class ShareStates:
         if state is None:
             state = self._put(key, KeptState(NO_START, 0, now_ms))
             state.update_count = self.updates_max
-        _change(state, update)
+        self._change(state, update)
         state.leader_epoch = leader_epoch
         if state.update_count >= self.updates_max:
             return self.snapshot(key, now_ms)
@@ -221,7 +229,7 @@ class ShareStates:
                 update, _ = messages.ShareUpdateValue.decode(value, 0, _INT16.size)
                 batches = [_batch(each) for each in update.state_batches]
                 start, complete = update.start_offset, update.delivery_complete_count
-                _change(state, StateUpdate(start, complete, batches))
+                self._change(state, StateUpdate(start, complete, batches))
                 state.leader_epoch = update.leader_epoch
                 state.update_count += 1
 
@@ -233,6 +241,7 @@ class ShareStates:
     def _put(self, key: ShareKey, state: KeptState) -> KeptState:
         before = self._by_key.get(key)
         state.place = self._place_of(key) if before is None else before.place
+        self._held.add_kept(len(state.batches) - (0 if before is None else len(before.batches)))
         self._by_key[key] = state
         self._keys.setdefault(state.place, {})[key] = None
         return state
@@ -240,16 +249,18 @@ class ShareStates:
     def _pop(self, key: ShareKey) -> None:
         state = self._by_key.pop(key, None)
         if state is not None:
+            self._held.add_kept(-len(state.batches))
             keys = self._keys[state.place]
             del keys[key]
             if not keys:
                 del self._keys[state.place]
 
-
-def _change(state: KeptState, update: StateUpdate) -> None:
-    state.start_offset = max(state.start_offset, update.start_offset)
-    state.complete_count = update.complete_count
-    state.batches = overlay(state.batches, update.batches, state.start_offset)
+    def _change(self, state: KeptState, update: StateUpdate) -> None:
+        before = len(state.batches)
+        state.start_offset = max(state.start_offset, update.start_offset)
+        state.complete_count = update.complete_count
+        state.batches = overlay(state.batches, update.batches, state.start_offset)
+        self._held.add_kept(len(state.batches) - before)
 
 
 def _read_snapshot(value: bytes) -> KeptState:

@@ -361,8 +361,9 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.groups.max.bytes",
         ConfigType.LONG,
         "268435456",
-        "Memory for metadata, assignments and reserved member ids of all groups; a join that "
-        "exceeds it is refused.",
+        "Memory for metadata, assignments and reserved member ids of all groups, and partitions of "
+        "share groups; a join that exceeds it is refused. Records that share groups have in flight "
+        "have half as much of their own.",
         Between(1),
         own=True,
     ),

@@ -140,6 +140,31 @@ def test_a_log_that_cannot_be_written_loses_locks_only(node: Node) -> None:
     assert shares.log.start_and_complete(key) == (0, 5, 0)
 
 
+def test_k36_what_is_kept_and_in_flight_is_counted(node: Node) -> None:
+    key, partition = begun(node)
+    shares = node.groups.shares
+    take(node, partition, 0, 9)
+    assert (shares.held.run_count, shares.held.kept_count) == (1, 0)
+    update = StateUpdate(0, 0, [StateBatch(3, 4, 0, 1), StateBatch(8, 9, 2, 1)])
+    shares.settle(key, update, 0)
+    assert (shares.held.run_count, shares.held.kept_count) == (1, 2)
+    shares.put_starts([ShareStart(*key, 0, 2)])
+    assert (shares.held.run_count, shares.held.kept_count) == (0, 0)
+    shares.settle(key, update, 0)
+    node.restart()
+    shares = node.groups.shares
+    assert (shares.held.run_count, shares.held.kept_count) == (0, 2)
+    shares.held.add_kept(1 << 30)
+    with pytest.raises(CoordinatorNotAvailable, match="as much memory as they may"):
+        shares.open(key, 0)
+    shares.held.add_kept(-(1 << 30))
+    assert shares.open(key, 0).in_flight.run_count == shares.held.run_count == 4
+    shares.forget_group("g", node.cluster.node_id)
+    assert shares.held.run_count == 0
+    shares.put_starts([ShareStart(*key, None, 0)])
+    assert shares.held.size_bytes == 0
+
+
 def test_k20_a_begun_start_outlives_a_failed_write(node: Node) -> None:
     key = key_of(node)
     shares = node.groups.shares

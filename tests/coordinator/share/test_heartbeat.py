@@ -16,8 +16,9 @@ from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.share import changes
 from broker_lite.coordinator.share.describe import describe
-from broker_lite.coordinator.share.group import ShareGroup, StatefulTopic
+from broker_lite.coordinator.share.group import STATE_BYTES, ShareGroup, StatefulTopic
 from broker_lite.coordinator.share.heartbeat import check_heartbeat, handle, put_out
+from broker_lite.coordinator.share.member import ShareMember, size_of_member
 from broker_lite.coordinator.share.replay import apply_record
 from broker_lite.coordinator.timers import SESSION, TimerKey, Timers
 from broker_lite.errors import InvalidRequest
@@ -25,6 +26,8 @@ from broker_lite.wire import messages
 from tests.coordinator.consumer.consumer_driver import FakeTopics
 
 Request = messages.ShareGroupHeartbeatRequest
+STATE = STATE_BYTES + len("g")
+MEMBER = size_of_member(ShareMember(member_id="m", client_id="c", topic_names=("t",)))
 
 
 class Driver:
@@ -138,6 +141,33 @@ def test_k02_unknown_members_and_full_groups() -> None:
     small = Driver(GroupSettings(held_bytes_max=10), t=1)
     assert small.beat("m", 0, "t").error_code == 81
     assert small.group.is_unwritten
+
+
+def test_k37_the_states_of_partitions_take_memory() -> None:
+    settings = GroupSettings(held_bytes_max=MEMBER + 3 * STATE)
+    driver = Driver(settings, t=3, u=4)
+    assert driver.beat("m", 0, "u").error_code == 81
+    assert driver.group.is_unwritten
+    assert driver.beat("m", 0, "t").error_code == 0
+    assert driver.group.roster.held.count == MEMBER + 3 * STATE
+    assert driver.loaded().roster.held.count == MEMBER + 3 * STATE
+    assert driver.beat("m", 2, "t", "u").error_code == 81
+    assert driver.group.roster.members["m"].topic_names == ("t",)
+    driver.beat("m", -1)
+    assert driver.beat("n", 0, "t").error_code == 0
+    changes.end_topics(driver.group, [driver.topics.id("t")], driver.effects)
+    assert driver.group.roster.held.count == MEMBER
+
+
+def test_k37_partitions_of_a_topic_that_grows_may_have_no_state() -> None:
+    driver = Driver(GroupSettings(held_bytes_max=MEMBER + 3 * STATE), t=2)
+    driver.beat("m", 0, "t")
+    driver.topics.grow("t", 9)
+    driver.group.topics_changed(["t"])
+    assert driver.beat("m", 2).error_code == 0
+    topic_id = driver.topics.id("t")
+    assert driver.group.stateful == {topic_id: StatefulTopic("t", frozenset((0, 1, 2)))}
+    assert [start.partition for start in driver.effects.share_starts] == [2]
 
 
 def test_a_member_leaves() -> None:

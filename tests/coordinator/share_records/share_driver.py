@@ -9,10 +9,16 @@ from broker_lite.coordinator.share_records.acknowledge import (
     check_acknowledgements,
 )
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
+from broker_lite.coordinator.share_records.held_states import RUN_BYTES, HeldStates
 from broker_lite.coordinator.share_records.missing import archive_missing
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.settings import ShareSettings
-from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, overlay
+from broker_lite.coordinator.share_records.state import (
+    RecordState,
+    StateBatch,
+    StateUpdate,
+    overlay,
+)
 
 LOCK_MS = 30_000
 
@@ -24,9 +30,11 @@ class Driver:
         batches: the record batches, in order.
         kept: what was written of the share partition.
         kept_start: the start offset that was written.
+        held: counts the runs of records.
     """
 
-    def __init__(self, *sizes: int, **settings: object) -> None:
+    def __init__(self, *sizes: int, runs_max: int = 1 << 40, **settings: object) -> None:
+        self.held = HeldStates(runs_max * RUN_BYTES)
         self.settings = ShareSettings(**settings)  # type: ignore[arg-type]
         self.batches: list[Range] = []
         for size in sizes:
@@ -35,7 +43,7 @@ class Driver:
         self.kept: list[StateBatch] = []
         self.kept_start = 0
         self.updates: list[StateUpdate] = []
-        self.partition = SharePartition(0, (), self.settings)
+        self.partition = SharePartition(0, (), self.settings, self.held)
 
     def append(self, size: int) -> None:
         first = self.batches[-1].last + 1 if self.batches else 0
@@ -76,7 +84,20 @@ class Driver:
         self.keep(self.partition.on_time(self.now_ms))
 
     def restart(self) -> None:
-        self.partition = SharePartition(self.kept_start, self.kept, self.settings)
+        self.partition.in_flight.let_go()
+        self.partition = SharePartition(self.kept_start, self.kept, self.settings, self.held)
+
+    def check_counts(self) -> None:
+        """Compare what is counted with what there is."""
+        partition = self.partition
+        runs = [run for batch in partition.in_flight.batches for run in batch.runs]
+        start = partition.start_offset
+        assert self.held.run_count == partition.in_flight.run_count == len(runs)
+        assert partition.complete_count == sum(
+            max(run.last - max(run.first, start) + 1, 0) for run in runs if run.is_final
+        )
+        available = [run.first for run in runs if run.state is RecordState.AVAILABLE]
+        assert partition.next_offset() == min(available, default=partition.end_offset + 1)
 
 
 def calls_of(function: Callable[[], object]) -> int:

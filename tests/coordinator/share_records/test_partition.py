@@ -124,6 +124,7 @@ def test_random_members_never_share_a_record(seed: int) -> None:
     seen = Records(limit)
     for _ in range(400):
         _step(chance, driver, seen)
+        driver.check_counts()
     _finish(driver, seen)
 
 
@@ -198,6 +199,7 @@ def _finish(driver: Driver, seen: Records) -> None:
                 assert count > counts.get(offset, 0)
                 seen.done.add(offset)
             driver.say((first, end, [1]), member="z")
+            driver.check_counts()
         if not acquired:
             break
     assert seen.done == set(range(last + 1))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.coordinator.share.group import STATE_BYTES
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from tests.handler.share.share_requests import Sharer, acquired
@@ -178,3 +179,18 @@ def test_x64_topics_that_a_client_may_not_use(broker: HandlerBroker) -> None:
     assert found.coordinators[0].error_code == 31
     described = broker.call("ShareGroupDescribe", 1, group_ids=["g"]).groups
     assert [each.error_code for each in described] == [30]
+
+
+def test_k37_states_that_begin_take_memory(broker: HandlerBroker) -> None:
+    Sharer(broker, partitions=3, earliest=False)
+    registry = broker.context.groups.coordinator.registry
+    registry.held.add(268_435_456 - 2 * (STATE_BYTES + len("g")))
+    code, text = alter(broker, "g", {0: 5, 1: 5, 2: 5})
+    assert (code, text) == (
+        81,
+        "The members of all groups hold 268435456 bytes, which is the maximum.",
+    )
+    assert registry.share("g") is None
+    assert alter(broker, "g", {0: 5, 1: 5, 7: 5}) == {0: 0, 1: 0, 7: 3}
+    assert alter(broker, "g", {0: 6, 1: 6}) == {0: 0, 1: 0}
+    assert alter(broker, "g", {2: 6})[0] == 81

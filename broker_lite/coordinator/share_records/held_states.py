@@ -1,0 +1,60 @@
+"""How much memory the records in flight of all share groups take, and what is kept of them.
+
+A run of records takes memory while it is in flight, and what is kept of it as long as the group
+exists. Neighbours of the same state are one run, so a partition mostly has as many as its members
+have batches. But a member may give each record a fate of its own.
+
+A difference to Kafka: above half of `broker.lite.groups.max.bytes` for all groups, no further
+records are acquired, and a request that would split runs of records gets COORDINATOR_NOT_AVAILABLE.
+What needs no more memory goes on: records in flight are acquired again as they are, and whole runs
+are acknowledged. Kafka bounds the records in flight of each partition only.
+
+Rule: K-36.
+"""
+
+from typing import Final
+
+RUN_BYTES: Final = 704
+"""The memory of a run of records in flight, with its batch, its locks, and what is kept of it."""
+KEPT_BYTES: Final = 192
+"""The memory of a run that is kept; it stays while no member reads the partition."""
+NO_ROOM: Final = "The states of share groups take as much memory as they may."
+_UNBOUNDED: Final = 1 << 62
+
+
+class HeldStates:
+    """Counts runs of records; used by one thread.
+
+    Attributes:
+        run_count: how many are in flight.
+        kept_count: how many are kept.
+    """
+
+    __slots__ = ("_bytes_max", "kept_count", "run_count")
+
+    def __init__(self, bytes_max: int = _UNBOUNDED) -> None:
+        """Begin with none.
+
+        Args:
+            bytes_max: how much memory they may take together.
+        """
+        self.run_count = 0
+        self.kept_count = 0
+        self._bytes_max = bytes_max
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory they take, at most."""
+        return self.run_count * RUN_BYTES + self.kept_count * KEPT_BYTES
+
+    def has_room(self, run_count: int) -> bool:
+        """Return whether so many more may be in flight."""
+        return self.size_bytes + run_count * RUN_BYTES <= self._bytes_max
+
+    def add_runs(self, count: int) -> None:
+        """Count more runs in flight; a negative number takes away."""
+        self.run_count += count
+
+    def add_kept(self, count: int) -> None:
+        """Count more runs that are kept; a negative number takes away."""
+        self.kept_count += count
