@@ -28,6 +28,7 @@ from broker_lite.control.coordinators.share_leaders import share_leader
 from broker_lite.control.coordinators.share_listeners import ShareListeners
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.share_releases import ShareReleases
+from broker_lite.control.coordinators.share_said import ShareSaid
 from broker_lite.control.coordinators.share_settings import share_settings
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.coordinators.states_elsewhere import StatesElsewhere
@@ -60,6 +61,7 @@ class Shares:
         tell_others: called with share partitions that other processes lead, if their states begin
             anew or end; None if there are no such processes.
         find_ends: asks other processes where partitions end; None if there are none.
+        said: what members have said about records, as far as it was written.
     """
 
     def __init__(self, *, cluster: Cluster, clock: Clock, alarm: Alarm) -> None:
@@ -87,6 +89,7 @@ class Shares:
         # Where share partitions began whose kept state does not say it yet. A change that cannot be
         # written drops a share partition, and with it what was acquired; it begins there again.
         self._begun: dict[ShareKey, int] = {}
+        self.said = ShareSaid()
         self._timers: Timers[ShareKey] = Timers()
         self._releases = ShareReleases(self._background, self._release)
         self.listeners = ShareListeners()
@@ -132,6 +135,7 @@ class Shares:
         told: list[ShareKey] = []
         if self.tell_others is not None:  # nobody has read a state that there was not
             told = [key for key in keys if self.log.may_have(key)]
+        self.said.end(starts)
         try:
             self.log.start(starts)
             for key in keys:
@@ -212,11 +216,13 @@ class Shares:
         """
         self.follow(key)
         if update is None:
+            self.said.take(key, self._partitions.get(key))
             return None
         try:
             keeping = self._states.update(key, update, leader_epoch)
             if keeping is None:
                 self._begun.pop(key, None)
+            self.said.take(key, self._partitions.get(key))
         except BrokerError:
             self._forget(key)
             raise

@@ -45,6 +45,8 @@ class SharePartition:
         end_offset: the last record that was ever delivered; start_offset - 1 if none is in flight.
         in_flight: the records from the start offset up to the end offset.
         settings: of the group.
+        said: how many records members have said each AcknowledgeType about, since the owner of the
+            object has taken the numbers last.
 
     Rule: G-115, K-10 (SharePartition).
     """
@@ -55,6 +57,7 @@ class SharePartition:
         "complete_count",
         "end_offset",
         "in_flight",
+        "said",
         "settings",
         "start_offset",
     )
@@ -82,6 +85,7 @@ class SharePartition:
         self.complete_count = 0
         self.in_flight = InFlight(held or HeldStates())
         self.settings = settings
+        self.said: dict[int, int] = {}
         self._locks: list[Lock] = []
         # No record below is available.
         self._available_from = _NEVER
