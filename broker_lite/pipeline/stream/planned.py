@@ -24,7 +24,7 @@ from broker_lite.pipeline.read.ranges import find_logs, resolve
 from broker_lite.pipeline.read.selection import TopicPattern
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.pipeline.stream.settling import is_swapping, settled
-from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD, Stretch, read_stretch
+from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD, Read, Rows, Stretch, read_stretch
 from broker_lite.pipeline.views.table import read_view
 
 _EVERYWHERE: Final = Pruning()
@@ -58,12 +58,25 @@ def plan_settled(
 def read_planned(
     io: FileIO, split: Split, options: ReadOptions, *, segments_held: int = SEGMENTS_HELD
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a split in order, even if the files change meanwhile.
+    """Yield the rows of a split in order; see read_planned_by()."""
+    return read_planned_by(read_view, io, split, options, segments_held=segments_held)
+
+
+def read_planned_by(
+    read: Read[Rows],
+    io: FileIO,
+    split: Split,
+    options: ReadOptions,
+    *,
+    segments_held: int = SEGMENTS_HELD,
+) -> Iterator[Rows]:
+    """Yield what is made of a split, in order, even if the files change meanwhile.
 
     Remote storage is read as planned, because a remote file cannot be held open. So is the index
     view, which is about the files themselves.
 
     Args:
+        read: makes it of the files that are there.
         io: opens split.uri.
         split: from plan_settled().
         options: of the same query.
@@ -75,7 +88,7 @@ def read_planned(
         OSError: a file cannot be read.
     """
     if not isinstance(io, LocalFileIO) or options.view is View.INDEX:
-        yield from read_view(io, split, options)
+        yield from read(io, split, options)
         return
     left = split
     while left.ranges:
@@ -83,9 +96,9 @@ def read_planned(
         end_offset = behind[0].segment.base_offset if behind else split.end_offset
         with PinnedFiles(io) as files:
             if not _are_as_planned(files, held):
-                yield from _by_offsets(io, left, options)
+                yield from _by_offsets(io, left, options, read)
                 return
-            yield from read_view(files, left._replace(ranges=held, end_offset=end_offset), options)
+            yield from read(files, left._replace(ranges=held, end_offset=end_offset), options)
         left = left._replace(ranges=behind, first_offset=end_offset)
 
 
@@ -143,9 +156,9 @@ def _size_bytes(files: FileIO, path: str) -> int:
         return file.size_bytes
 
 
-def _by_offsets(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def _by_offsets(io: FileIO, split: Split, options: ReadOptions, read: Read[Rows]) -> Iterator[Rows]:
     directory = split.ranges[0].segment.directory
     stretch = Stretch(
         split.uri, directory, split.topic, split.partition, split.first_offset, split.end_offset
     )
-    return read_stretch(io, stretch, options)
+    return read_stretch(io, stretch, options, read=read)

@@ -9,13 +9,11 @@ it starts over.
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
-
-import pyarrow as pa
+from typing import Final, NamedTuple, TypeVar
 
 from broker_lite.log.files.names import TRANSACTION_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
@@ -36,6 +34,10 @@ SEGMENTS_HELD: Final = 64
 """How many segments a task holds open, each with its index."""
 
 _UNLIMITED_BYTES: Final = 1 << 62
+
+Rows = TypeVar("Rows")
+Read = Callable[[FileIO, Split, ReadOptions], Iterator[Rows]]
+"""Reads a split whose files do not change: read_view(), or what makes something else of it."""
 
 
 class Stretch(NamedTuple):
@@ -69,14 +71,20 @@ class _Held(NamedTuple):
 
 
 def read_stretch(
-    io: FileIO, stretch: Stretch, options: ReadOptions, *, segments_held: int = SEGMENTS_HELD
-) -> Iterator[pa.RecordBatch]:
+    io: FileIO,
+    stretch: Stretch,
+    options: ReadOptions,
+    *,
+    read: Read[Rows] = read_view,
+    segments_held: int = SEGMENTS_HELD,
+) -> Iterator[Rows]:
     """Yield the records of a stretch in order, even if the files change meanwhile.
 
     Args:
         io: opens stretch.uri.
         stretch: offsets below the end of the log at the time of the plan.
         options: of the stream.
+        read: what makes the rows.
         segments_held: how many segments are open at once, each with its index.
 
     Raises:
@@ -89,7 +97,7 @@ def read_stretch(
         held = settled(partial(_hold, io, stretch, options, segments_held), stretch.directory)
         with held.files:
             if held.split is not None:
-                yield from read_view(held.io, held.split, options)
+                yield from read(held.io, held.split, options)
         stretch = stretch._replace(first_offset=held.end_offset)
 
 

@@ -2,20 +2,26 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pytest
+
 from broker_lite.pipeline.measure.record_sums import (
-    KEYS,
-    keys_by_bucket,
+    FORMS,
+    OTHERS,
+    added,
+    by_bucket,
     record_sums,
-    without_keys,
 )
-from broker_lite.pipeline.measure.sums import Tables
+from broker_lite.pipeline.measure.sums import Tables, add_up
+from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.stream.planned import plan_query
-from tests.pipeline.support import NewRecord, Partition
+from tests.pipeline.stream_support import delete_segments_below
+from tests.pipeline.support import NewRecord, Partition, damage, numbered
 
 
-def sums(root: Path) -> Tables:
-    options = ReadOptions.parse({"path": str(root), "view": "batches"})
+def sums(root: Path, **given: str) -> Tables:
+    options = ReadOptions.parse({"path": str(root), "view": "batches", **given})
     return record_sums(options, plan_query(options))
 
 
@@ -46,9 +52,61 @@ def test_sizes_codecs_and_keys(tmp_path: Path) -> None:
 def test_a_key_is_in_one_bucket(tmp_path: Path) -> None:
     write_log(tmp_path)
     found = sums(tmp_path)
-    buckets = [*keys_by_bucket(3, found)]
+    others, *buckets = by_bucket(3, found)
+    assert others[0] == OTHERS
+    assert others[1].keys() == {"codecs", "key_sizes", "value_sizes"}
     assert [number for number, _ in buckets] == [0, 1, 2]
-    assert counts({"keys": KEYS.of(*(table for _, table in buckets))}) == counts(found)
-    assert sum(table.num_rows for _, table in buckets) == 4
-    assert [*keys_by_bucket(3, {})] == []
-    assert without_keys(found).keys() == {"codecs", "key_sizes", "value_sizes"}
+    assert counts(add_up(FORMS, (tables for _, tables in buckets))) == counts(found)
+    assert sum(tables["keys"].num_rows for _, tables in buckets) == 4
+    assert [*by_bucket(3, {})] == [(OTHERS, {})]
+
+
+def test_sums_wait_until_they_are_as_many_as_those_before() -> None:
+    def task(*keys: bytes) -> Tables:
+        return {
+            "keys": pa.table({"topic": ["t"] * len(keys), "key": keys, "records": [1] * len(keys)})
+        }
+
+    kept = [task(b"a", b"b", b"c", b"d")]
+    assert added(kept, task(b"a", b"e")) is kept
+    assert len(kept) == 2
+    added(kept, task(b"f", b"a"))
+    assert len(kept) == 1
+    assert counts(kept[0]) == {b"a": 3, **dict.fromkeys((b"b", b"c", b"d", b"e", b"f"), 1)}
+    assert len(added(kept, {})) == 2
+    assert counts(add_up(FORMS, kept)) == counts(kept[0])
+
+
+def test_damage_is_told_once_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_log(tmp_path)
+    damage(next((tmp_path / "t-0").glob("*.log")), 100)
+    caplog.set_level("WARNING", "broker_lite.pipeline")
+    found = sums(tmp_path, onCorrupt="skip")
+    assert counts(found) == {b"a": 1, b"long key": 1}
+    assert [row["codec"] for row in found["codecs"].to_pylist()] == ["none"]
+    assert [record.message.partition(" ")[0] for record in caplog.records] == ["corrupt"]
+    with pytest.raises(CorruptLog):
+        sums(tmp_path)
+
+
+def test_a_batch_is_counted_in_one_split(tmp_path: Path) -> None:
+    with Partition(tmp_path, "t") as log:
+        for first in range(0, 500, 10):
+            log.append(numbered(10, first=first), codec=2)
+    options = ReadOptions.parse({"path": str(tmp_path), "view": "batches", "maxSplitBytes": "500"})
+    splits = plan_query(options)
+    assert len(splits) > 3
+    (codec,) = record_sums(options, splits)["codecs"].to_pylist()
+    assert (codec["batches"], codec["records"]) == (50, 500)
+
+
+def test_a_segment_that_is_deleted_between_the_plan_and_the_read(tmp_path: Path) -> None:
+    with Partition(tmp_path, "t", segment_bytes=500) as log:
+        for first in range(0, 100, 10):
+            log.append(numbered(10, first=first))
+    given = {"path": str(tmp_path), "view": "batches", "failOnDataLoss": "false"}
+    options = ReadOptions.parse(given)
+    splits = plan_query(options)
+    delete_segments_below(tmp_path / "t-0", 50)
+    (codec,) = record_sums(options, splits)["codecs"].to_pylist()
+    assert 0 < codec["records"] < 100

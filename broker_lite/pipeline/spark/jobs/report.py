@@ -24,24 +24,24 @@ from broker_lite.pipeline.measure.facts import (
     merged_keys,
     record_facts,
 )
-from broker_lite.pipeline.measure.record_sums import (
-    FORMS,
-    KEYS,
-    keys_by_bucket,
-    record_sums,
-    without_keys,
-)
+from broker_lite.pipeline.measure.record_sums import FORMS, added, by_bucket, record_sums
 from broker_lite.pipeline.measure.sums import Tables, add_up
 from broker_lite.pipeline.measure.time_axis import BUCKETS
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-from broker_lite.pipeline.read.options import SPLIT_BYTES, ReadOptions
+from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split, gathered
-from broker_lite.pipeline.report.data import LogReport, PartitionFacts
+from broker_lite.pipeline.report.data import KeyCounts, LogReport, PartitionFacts
 from broker_lite.pipeline.spark.jobs.group_lags import group_lags
 from broker_lite.pipeline.spark.tasks import on_workers
 from broker_lite.pipeline.stream.planned import plan_query
 
 SAMPLE_BYTES: Final = 32_000_000
+TASK_BYTES_MIN: Final = 8 << 20
+"""Tasks are not made smaller than that; starting one costs 60 ms of CPU."""
+HEADER_TASK_BYTES: Final = 512 << 20
+RECORD_TASK_BYTES: Final = 128 << 20
+TASKS_A_CORE: Final = 2
+"""At least so many, so that no core waits for long for the others."""
 
 _SELECTIONS: Final = ("subscribe", "subscribepattern", "assign")
 _NO_RECORDS: Final = {"codecs": (), "key_sizes": (), "value_sizes": (), "keys": ()}
@@ -82,28 +82,46 @@ def _batches(spark: SparkSession, path: str, options: Mapping[str, str]) -> Tabl
     own = {"view": "batches", "columns": ",".join(COLUMNS), "checkcrc": "false"}
     parsed = _parsed(path, {"oncorrupt": "report", **options, **own})
     splits = plan_query(parsed)
-    sums = on_workers(spark, partial(batch_sums, parsed, _steps(splits)), _tasks(splits))
-    return sums.fold({}, lambda *found: add_batches(found))
+    tasks = _tasks(spark, splits, HEADER_TASK_BYTES)
+    sums = on_workers(spark, partial(batch_sums, parsed, _steps(splits)), tasks)
+    return add_batches(sums.collect())
 
 
 def _records(spark: SparkSession, path: str, options: Mapping[str, str]) -> dict[str, Any]:
     # Splits of the batch view are cut between batches, so that no batch counts twice.
     parsed = _parsed(path, {"oncorrupt": "skip", **options, "view": "batches"})
-    sums = on_workers(spark, partial(record_sums, parsed), _tasks(plan_query(parsed))).cache()
-    buckets = spark.sparkContext.defaultParallelism
-    by_bucket = sums.flatMap(partial(keys_by_bucket, buckets)).reduceByKey(KEYS.of, buckets)
-    keys = by_bucket.values().flatMap(key_facts).collect()
-    others = sums.map(without_keys).fold({}, lambda *found: add_up(FORMS, found))
-    sums.unpersist()
-    return {"keys": tuple(merged_keys(keys)), **record_facts(others)}
+    tasks = _tasks(spark, plan_query(parsed), RECORD_TASK_BYTES)
+    sums = on_workers(spark, partial(record_sums, parsed), tasks)
+    cores = spark.sparkContext.defaultParallelism
+    divided = sums.flatMap(partial(by_bucket, cores))
+    whole = divided.combineByKey(lambda one: [one], added, _joined, min(cores, len(tasks)) or 1)
+    facts = whole.values().map(_bucket_facts).collect()
+    others = [one for one in facts if isinstance(one, dict)]
+    keys = [one for some in facts if isinstance(some, list) for one in some]
+    return {"keys": tuple(merged_keys(keys)), **record_facts(add_up(FORMS, others))}
+
+
+def _joined(sums: list[Tables], others: list[Tables]) -> list[Tables]:
+    for one in others:
+        added(sums, one)
+    return sums
+
+
+def _bucket_facts(sums: list[Tables]) -> list[KeyCounts] | Tables:
+    """Return the facts of a bucket of keys; the sums of the bucket with all others."""
+    whole = add_up(FORMS, sums)
+    return key_facts(whole["keys"]) if "keys" in whole else whole
 
 
 def _parsed(path: str, options: Mapping[str, str]) -> ReadOptions:
     return ReadOptions.parse({**{name.lower(): options[name] for name in options}, "path": path})
 
 
-def _tasks(splits: Iterable[Split]) -> list[list[Split]]:
-    return gathered(splits, SPLIT_BYTES)
+def _tasks(spark: SparkSession, splits: Sequence[Split], size_bytes_max: int) -> list[list[Split]]:
+    """Put splits together into tasks, for each core some of them."""
+    size_bytes = sum(split.size_bytes for split in splits)
+    each = size_bytes // (spark.sparkContext.defaultParallelism * TASKS_A_CORE) + 1
+    return gathered(splits, min(max(each, TASK_BYTES_MIN), size_bytes_max))
 
 
 def _steps(splits: Iterable[Split]) -> dict[TopicPartition, int]:
