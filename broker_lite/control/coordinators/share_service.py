@@ -10,7 +10,6 @@ that the broker of this process leads.
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from time import perf_counter
-from typing import Final
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
@@ -23,6 +22,7 @@ from broker_lite.control.coordinators.kept_states import (
     Keeping,
     KeepsStates,
 )
+from broker_lite.control.coordinators.node_sessions import NodeSessions
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_leaders import share_leader
 from broker_lite.control.coordinators.share_listeners import ShareListeners
@@ -38,7 +38,6 @@ from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.held_states import NO_ROOM, HeldStates
 from broker_lite.coordinator.share_records.partition import SharePartition
-from broker_lite.coordinator.share_records.sessions import ShareSessions
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import ShareKey
@@ -46,8 +45,6 @@ from broker_lite.coordinator.timers import Timers
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
 
 logger = logging.getLogger("broker_lite.control")
-
-_SESSION_PARTITION_BYTES: Final = 256  # the memory of a partition in a share session, at most
 
 
 class Shares:
@@ -61,6 +58,7 @@ class Shares:
         tell_others: called with share partitions that other processes lead, if their states begin
             anew or end; None if there are no such processes.
         find_ends: asks other processes where partitions end; None if there are none.
+        sessions: those of each broker.
         said: what members have said about records, as far as it was written.
     """
 
@@ -94,7 +92,7 @@ class Shares:
         self._releases = ShareReleases(self._background, self._release)
         self.listeners = ShareListeners()
         self._settings: dict[str, ShareSettings] = {}
-        self._sessions: dict[int, ShareSessions] = {}
+        self.sessions = NodeSessions(cluster)
 
     def start(self) -> None:
         """Load the kept states."""
@@ -108,18 +106,6 @@ class Shares:
 
     def _has_topic(self, topic_id: bytes) -> bool:
         return topic_id in self._cluster.topics_by_id
-
-    def sessions_of(self, node_id: int) -> ShareSessions:
-        """Return the share sessions of a broker."""
-        sessions = self._sessions.get(node_id)
-        if sessions is None:
-            settings = self._cluster.settings
-            size_bytes = settings.broker_lite_fetch_sessions_max_bytes
-            sessions = self._sessions[node_id] = ShareSessions(
-                settings.group_share_max_share_sessions,
-                size_bytes // len(self._cluster.node_ids) // _SESSION_PARTITION_BYTES,
-            )
-        return sessions
 
     # -- share partitions
 

@@ -18,7 +18,7 @@ _AT_CLOSE: Final = "share sessions"
 
 def sessions_of(context: HandlerContext) -> ShareSessions:
     """Return the share sessions of the broker that is asked."""
-    return context.groups.shares.sessions_of(context.node_id)
+    return context.groups.shares.sessions.of(context.node_id)
 
 
 def begin_session(

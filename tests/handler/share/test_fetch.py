@@ -122,7 +122,7 @@ def test_k34_the_partitions_of_sessions_are_limited(open_broker: OpenBroker) -> 
     broker = open_broker(broker_lite_fetch_sessions_max_bytes="768")  # of three partitions
     sharer = begun(broker, 1)
     assert sharer.fetch(partitions=range(4)) == 133
-    assert [*broker.coordinators.groups.shares.sessions_of(1)] == []
+    assert [*broker.coordinators.groups.shares.sessions.of(1)] == []
     assert acquired(sharer.fetch(partitions=range(3))) == [(0, 0, 1)]
     assert sharer.fetch(partitions=[3]) == 133
 
