@@ -13,12 +13,14 @@ from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assig
 from broker_lite.coordinator.registry import Group
 from broker_lite.coordinator.share.describe import describe as describe_share
 from broker_lite.coordinator.share.group import ShareGroup
+from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.coordinator.streams.endpoints import input_partitions
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.errors import BrokerError, NotCoordinator
 from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
 from broker_lite.testbench.coordinated import check_coordinated
+from broker_lite.testbench.share_views import progress_of
 from broker_lite.wire import DecodeError
 
 _DEAD: Final = "Dead"
@@ -55,9 +57,11 @@ class OffsetView(msgspec.Struct, kw_only=True):
     """How far a group is in a partition.
 
     Attributes:
-        committed: the offset, None if there is none.
+        committed: the offset, None if there is none; of a share group the first record that is not
+            done.
         end: the high watermark.
-        lag: what is left; all that is there if nothing is committed.
+        lag: what is left; all that is there if nothing is committed. Of a share group these are the
+            records that are not done.
         metadata: the client's text.
     """
 
@@ -184,7 +188,10 @@ def view_of(life: Life, group_id: str) -> GroupView:
             history=_history(life, group_id),
         )
     members = _members(group)
-    offsets = _offsets(life, group_id, members)
+    if isinstance(group, ShareGroup):
+        offsets = _share_offsets(life, group)
+    else:
+        offsets = _offsets(life, group_id, members)
     lags = [each.lag for some in offsets.values() for each in some.values()]
     return GroupView(
         **msgspec.structs.asdict(summary_of(life, group)),
@@ -281,6 +288,23 @@ def _streams(group: StreamsGroup) -> list[MemberView]:
             )
         )
     return views
+
+
+def _share_offsets(life: Life, group: ShareGroup) -> dict[str, dict[str, OffsetView]]:
+    """Return how far a share group is in the partitions from which a member has read."""
+    found: dict[str, dict[str, OffsetView]] = {}
+    for topic_id, topic in sorted(group.stateful.items(), key=lambda one: one[1].name):
+        for index in sorted(topic.partitions):
+            try:
+                end = seen_offsets(life.cluster.log(topic.name, index)).high_watermark
+                progress = progress_of(life, ShareKey(group.group_id, topic_id, index), end)
+            except BrokerError:
+                continue  # the topic was deleted, or nobody knows now
+            if progress is not None:
+                found.setdefault(topic.name, {})[str(index)] = OffsetView(
+                    committed=progress.start_offset, end=end, lag=progress.lag, metadata=""
+                )
+    return found
 
 
 def _offsets(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.batches import make_batch
     from broker_lite.testing.broker import Broker
     from broker_lite.testing.faults import Fault, FaultUnused
+    from broker_lite.testing.groups import ShareGroup, StreamsGroup
     from broker_lite.testing.processes.forks import BrokerDied, BrokerFailed
     from broker_lite.testing.records import Record
     from broker_lite.testing.requests import Request
@@ -29,6 +30,8 @@ __all__ = [
     "Request",
     "Script",
     "ScriptFailed",
+    "ShareGroup",
+    "StreamsGroup",
     "make_batch",
 ]
 
@@ -49,6 +52,8 @@ def __getattr__(name: str) -> object:
         "Request": "requests",
         "Script": "scripts",
         "ScriptFailed": "scripts",
+        "ShareGroup": "groups",
+        "StreamsGroup": "groups",
         "make_batch": "batches",
     }
     if name not in modules:

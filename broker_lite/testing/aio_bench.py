@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.bench_commands import Recording
     from broker_lite.testing.broker import Broker
     from broker_lite.testing.faults import Fault
+    from broker_lite.testing.groups import ShareGroup, StreamsGroup
     from broker_lite.testing.requests import Expected, Request
     from broker_lite.testing.telemetry import ClientTelemetry
 
@@ -123,6 +124,43 @@ class AsyncBenchCommands:
         """See Broker.wait_for_group()."""
         wait = partial(self.broker.wait_for_group, group, state=state, members=members)
         return await _waited(partial(wait, assigned=assigned, lag=lag, timeout=timeout))
+
+    async def share_group(self, group: str, *, topic: str | None = None) -> "ShareGroup":
+        """See Broker.share_group()."""
+        return await run_sync(partial(self.broker.share_group, group, topic=topic))
+
+    async def wait_for_share_group(
+        self,
+        group: str,
+        *,
+        accepted: int | None = None,
+        released: int | None = None,
+        rejected: int | None = None,
+        in_flight: int | None = None,
+        lag: int | None = None,
+        topic: str | None = None,
+        timeout: timedelta = WAIT,  # noqa: ASYNC109 - as the broker does
+    ) -> "ShareGroup":
+        """See Broker.wait_for_share_group()."""
+        wait = partial(self.broker.wait_for_share_group, group, in_flight=in_flight, lag=lag)
+        said = partial(wait, accepted=accepted, released=released, rejected=rejected)
+        return await _waited(partial(said, topic=topic, timeout=timeout))
+
+    async def streams_group(self, group: str) -> "StreamsGroup":
+        """See Broker.streams_group()."""
+        return await run_sync(self.broker.streams_group, group)
+
+    async def wait_for_streams_group(
+        self,
+        group: str,
+        *,
+        state: str = "Stable",
+        members: int | None = None,
+        timeout: timedelta = WAIT,  # noqa: ASYNC109 - as the broker does
+    ) -> "StreamsGroup":
+        """See Broker.wait_for_streams_group()."""
+        wait = partial(self.broker.wait_for_streams_group, group, state=state, members=members)
+        return await _waited(partial(wait, timeout=timeout))
 
     async def wait_for_topic(
         self,

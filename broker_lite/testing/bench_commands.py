@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
 
 from broker_lite.testing.controlled import WAIT, elements, given, in_ms, members
+from broker_lite.testing.groups import GroupCommands
 from broker_lite.testing.processes.forks import BrokerFailed
 from broker_lite.testing.telemetry import TelemetryCommands
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Recording: TypeAlias = Literal["off", "headers", "bodies"]
 
 
-class BenchCommands(TelemetryCommands):
+class BenchCommands(GroupCommands, TelemetryCommands):
     """What lets a broker misbehave on command, and tells what it saw."""
 
     _recording: dict[str, object] | None = None

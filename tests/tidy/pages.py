@@ -15,6 +15,13 @@ from broker_lite.testing import Broker, Fault, Request
 from broker_lite.testing.acl_commands import AclCommands
 from broker_lite.testing.bench_commands import BenchCommands
 from broker_lite.testing.cluster_commands import ClusterCommands
+from broker_lite.testing.groups import (
+    GroupCommands,
+    ShareGroup,
+    SharePartition,
+    StreamsGroup,
+    StreamsMember,
+)
 from broker_lite.testing.nodes import BrokerNode
 from broker_lite.testing.secured_commands import SecuredCommands
 from broker_lite.testing.telemetry import ClientTelemetry, TelemetryCommands
@@ -216,6 +223,22 @@ def client_telemetry() -> Iterable[str]:
     yield "| `value(metric, **labels)` | " + _cell(_description(ClientTelemetry.value)) + " |"
 
 
+def group_commands() -> Iterable[str]:
+    """What a Broker tells of share groups and streams groups, from the docstrings."""
+    yield "| Of a `Broker` | What it does |"
+    yield "| --- | --- |"
+    yield from _members(GroupCommands)
+
+
+def groups_of_newer_types() -> Iterable[str]:
+    """What share groups and streams groups have, from the docstrings."""
+    for number, kind in enumerate((ShareGroup, SharePartition, StreamsGroup, StreamsMember)):
+        yield from ("",) * bool(number)
+        yield f"| Of a `{kind.__name__}` | What it is |"
+        yield "| --- | --- |"
+        yield from _attributes(kind)
+
+
 def fault_methods() -> Iterable[str]:
     """What a Fault has and can do, from the docstrings."""
     yield "| Of a `Fault` | What it is or does |"
@@ -283,6 +306,8 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "bench commands": bench_commands,
     "telemetry commands": telemetry_commands,
     "client telemetry": client_telemetry,
+    "group commands": group_commands,
+    "groups of newer types": groups_of_newer_types,
     "fault methods": fault_methods,
     "request methods": request_methods,
     "broker nodes": broker_nodes,

@@ -17,6 +17,7 @@ from broker_lite.control.coordinators.background import SLICE_S, Background
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_log import ShareLog
 from broker_lite.control.coordinators.share_releases import ShareReleases
+from broker_lite.control.coordinators.share_said import ShareSaid
 from broker_lite.control.coordinators.share_settings import share_settings
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import TOPIC_RESOURCE
@@ -44,6 +45,7 @@ class Shares:
 
     Attributes:
         log: of the kept states.
+        said: what members have said about records, as far as it was written.
     """
 
     def __init__(self, *, cluster: Cluster, clock: Clock, alarm: Alarm) -> None:
@@ -66,6 +68,7 @@ class Shares:
         # Where share partitions began whose kept state does not say it yet. A change that cannot be
         # written drops a share partition, and with it what was acquired; it begins there again.
         self._begun: dict[ShareKey, int] = {}
+        self.said = ShareSaid()
         self._timers: Timers[ShareKey] = Timers()
         self._releases = ShareReleases(self._background, self._release)
         self._listeners: dict[ShareKey, dict[Listener, None]] = {}
@@ -102,6 +105,7 @@ class Shares:
         keys: list[ShareKey] = []
         if self._partitions or self._begun:
             keys = [ShareKey(*start[:3]) for start in starts]
+        self.said.end(starts)
         try:
             self.log.start(starts)
             for key in keys:
@@ -163,10 +167,12 @@ class Shares:
         """
         self.follow(key)
         if update is None:
+            self.said.take(key, self._partitions.get(key))
             return
         try:
             self.log.update(key, update, leader_epoch)
             self._begun.pop(key, None)
+            self.said.take(key, self._partitions.get(key))
         except BrokerError:
             self._forget(key)
             raise

@@ -199,6 +199,7 @@ def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> li
         if run.state is not RecordState.ACQUIRED:
             continue
         kind = parts[position][2]
+        partition.said[kind] = partition.said.get(kind, 0) + run.last - run.first + 1
         if kind is AcknowledgeType.RENEW:
             renewed.append(run)
         else:

@@ -40,6 +40,8 @@ class SharePartition:
         end_offset: the last record that was ever delivered; start_offset - 1 if none is in flight.
         in_flight: the records from the start offset up to the end offset.
         settings: of the group.
+        said: how many records members have said each AcknowledgeType about, since the owner of the
+            object has taken the numbers last.
 
     Rule: G-115, K-10 (SharePartition).
     """
@@ -49,6 +51,7 @@ class SharePartition:
         "_may_deliver_again",
         "end_offset",
         "in_flight",
+        "said",
         "settings",
         "start_offset",
     )
@@ -70,6 +73,7 @@ class SharePartition:
         self.end_offset = start_offset - 1
         self.in_flight = InFlight()
         self.settings = settings
+        self.said: dict[int, int] = {}
         self._locks: list[Lock] = []
         self._may_deliver_again = False
         for batch in joined(batches, start_offset):

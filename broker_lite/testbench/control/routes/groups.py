@@ -31,6 +31,7 @@ State = Literal[
     "PreparingRebalance",
     "CompletingRebalance",
     "Stable",
+    "NotReady",
     "Assigning",
     "Reconciling",
     "Dead",

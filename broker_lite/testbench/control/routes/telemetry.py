@@ -12,7 +12,10 @@ from broker_lite.control.telemetry.otlp import HINT, is_readable
 from broker_lite.control.telemetry.series import Series
 from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
-from broker_lite.settings.configs.client_metrics_config import ALL_METRICS
+from broker_lite.settings.configs.client_metrics_config import (
+    ALL_METRICS,
+    client_metrics_config,
+)
 from broker_lite.testbench.bounds import LISTED_MAX, Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.turns import Turns
@@ -85,6 +88,22 @@ class TelemetryView(msgspec.Struct, kw_only=True):
     metrics: list[MetricView]
     left_out: int
     note: str
+
+
+class SubscriptionView(msgspec.Struct, kw_only=True):
+    """Which clients are to push what.
+
+    Attributes:
+        name: of the resource of the type client-metrics.
+        metrics: beginnings of names; * for all.
+        interval_ms: between two pushes.
+        match: each a NAME=REGEX that clients have to match; empty for all clients.
+    """
+
+    name: str
+    metrics: list[str]
+    interval_ms: int
+    match: list[str]
 
 
 class TelemetryQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -172,6 +191,25 @@ async def forget_telemetry(call: Call) -> Done:
     if telemetry is not None:
         telemetry.clients.clear()
     return Done()
+
+
+async def list_subscriptions(call: Call) -> list[SubscriptionView]:
+    """List which clients are to push what, by the configs of the type client-metrics."""
+    cluster = call.bench.life.cluster
+    return [
+        _subscription(name, cluster.configs(CLIENT_METRICS_RESOURCE, name))
+        for name in sorted(cluster.configured(CLIENT_METRICS_RESOURCE))
+    ][:LISTED_MAX]
+
+
+def _subscription(name: str, overrides: Mapping[str, str]) -> SubscriptionView:
+    config = client_metrics_config(name, overrides)
+    return SubscriptionView(
+        name=name,
+        metrics=list(config.metrics),
+        interval_ms=config.interval_ms,
+        match=list(config.match),
+    )
 
 
 async def subscribe(call: Call) -> Done:
@@ -296,6 +334,12 @@ RESOURCES = (
         wait_for_telemetry,
         answer=list[TelemetryView],
         body=TelemetryWait,
+    ),
+    Resource(
+        "GET",
+        "/v1/telemetry/subscriptions",
+        list_subscriptions,
+        answer=list[SubscriptionView],
     ),
     Resource("PUT", "/v1/telemetry/subscriptions/{name}", subscribe, body=SubscriptionChange),
     Resource("DELETE", "/v1/telemetry/subscriptions/{name}", unsubscribe),

@@ -54,6 +54,18 @@ def scraped(broker: Broker) -> list[str]:
     return [line for line in text.splitlines() if "app-1" in line or "Pushed by" in line]
 
 
+def test_subscriptions_are_listed(broker: Broker) -> None:
+    broker.control("PUT", SUBSCRIPTION, {"metrics": ["a", "b"], "match": {"client_id": "app.*"}})
+    broker.control("PUT", "/v1/telemetry/subscriptions/all", {"interval_ms": 500})
+    assert broker.control("GET", "/v1/telemetry/subscriptions") == [
+        {"name": "all", "metrics": ["*"], "interval_ms": 500, "match": []},
+        {"name": "s", "metrics": ["a", "b"], "interval_ms": 100, "match": ["client_id=app.*"]},
+    ]
+    broker.control("DELETE", "/v1/telemetry/subscriptions/all")
+    listed = broker.control("GET", "/v1/telemetry/subscriptions")
+    assert [each["name"] for each in listed] == ["s"]  # type: ignore[attr-defined]
+
+
 def test_a_client_and_its_metrics(broker: Broker, client: PushingClient) -> None:
     assert client.told.requested_metrics == ["a", "b"]
     pushed = message({"a.b": 1.5}, {"a.c": 2}, {"topic": "t"}, group_id="g")
