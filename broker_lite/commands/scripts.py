@@ -36,6 +36,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
 _CLASSES: Final[Mapping[str, str]] = {
     "AclCommand": "kafka-acls",
     "BrokerApiVersionsCommand": "kafka-broker-api-versions",
+    "ClientMetricsCommand": "kafka-client-metrics",
     "ClusterTool": "kafka-cluster",
     "ConfigCommand": "kafka-configs",
     "ConsoleConsumer": "kafka-console-consumer",
@@ -54,7 +55,9 @@ _CLASSES: Final[Mapping[str, str]] = {
     "ProducerPerformance": "kafka-producer-perf-test",
     "MetadataQuorumCommand": "kafka-metadata-quorum",
     "ReassignPartitionsCommand": "kafka-reassign-partitions",
+    "ShareGroupCommand": "kafka-share-groups",
     "StorageTool": "kafka-storage",
+    "StreamsGroupCommand": "kafka-streams-groups",
     "TopicCommand": "kafka-topics",
     "TransactionsCommand": "kafka-transactions",
 }

@@ -8,7 +8,7 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +43,14 @@ SCENARIOS: Final = (
 
 def add_reset_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags that go with --reset-offsets."""
+    add_scenarios(parser)
+    parser.add_argument(
+        "--all-topics", action="store_true", help="all topics with a committed offset"
+    )
+
+
+def add_scenarios(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say where to, and what becomes of the new offsets."""
     parser.add_argument("--to-offset", type=int, metavar="N", help="set this offset")
     parser.add_argument(
         "--shift-by", type=int, metavar="N", help="move by N records; back if N is negative"
@@ -64,9 +72,6 @@ def add_reset_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="read lines of [group,]topic,partition,offset",
     )
-    parser.add_argument(
-        "--all-topics", action="store_true", help="all topics with a committed offset"
-    )
     parser.add_argument("--dry-run", action="store_true", help="only print the new offsets")
     parser.add_argument("--execute", action="store_true", help="commit the new offsets")
     parser.add_argument("--export", action="store_true", help="print lines for --from-file")
@@ -82,12 +87,21 @@ def check_reset(options: argparse.Namespace) -> None:
         raise SettingsError("--reset-offsets takes one of --execute and --dry-run")
     if not options.dry_run and not options.execute:
         print("WARN: nothing is changed without --execute; --dry-run says so", file=sys.stderr)
-    given = [getattr(options, name) for name in SCENARIOS]
-    if sum(value is not None and value is not False for value in given) != 1:
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in SCENARIOS)
-        raise SettingsError(f"--reset-offsets takes exactly one of {flags}")
+    check_scenario(options, SCENARIOS)
     if options.from_file is None and bool(options.topic) == options.all_topics:
         raise SettingsError("One of the reset scopes should be defined: --all-topics, --topic.")
+
+
+def check_scenario(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Check that exactly one flag says where to.
+
+    Raises:
+        SettingsError: none does, or several do.
+    """
+    given = [getattr(options, name) for name in names]
+    if sum(value is not None and value is not False for value in given) != 1:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+        raise SettingsError(f"--reset-offsets takes exactly one of {flags}")
 
 
 def reset_offsets(client: Client, groups: Iterable[str], options: argparse.Namespace) -> None:
@@ -107,7 +121,7 @@ def reset_offsets(client: Client, groups: Iterable[str], options: argparse.Names
                 f" but the current state is {state}."
             )
             continue
-        plans[group] = _Plan(client, group, options, single=len(groups) == 1).offsets()
+        plans[group] = ResetPlan(client, group, options, single=len(groups) == 1).offsets()
         if options.execute:
             connection = client.connection(client.coordinator(group))
             commit(connection, group, plans[group])
@@ -117,9 +131,9 @@ def reset_offsets(client: Client, groups: Iterable[str], options: argparse.Names
         for partition, offset in plan.items()
     ]
     if options.export:
-        _print_csv([row[1:] for row in rows] if len(groups) == 1 else rows)
+        print_csv([row[1:] for row in rows] if len(groups) == 1 else rows)
     else:
-        _print_table(rows)
+        print_new_offsets(rows)
 
 
 def _state(client: Client, group: str) -> str:
@@ -131,7 +145,8 @@ def _state(client: Client, group: str) -> str:
         return DEAD
 
 
-def _print_table(rows: Iterable[list[object]]) -> None:
+def print_new_offsets(rows: Iterable[list[object]]) -> None:
+    """Print a table of group, topic, partition and new offset."""
     columns = [
         Column("GROUP", 15, grows=True),
         Column("TOPIC", 15, grows=True),
@@ -141,17 +156,35 @@ def _print_table(rows: Iterable[list[object]]) -> None:
     print("", *table(columns, rows), sep="\n")
 
 
-def _print_csv(rows: Iterable[list[object]]) -> None:
+def print_csv(rows: Iterable[list[object]]) -> None:
+    """Print lines for --from-file."""
     csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
     print()
 
 
-class _Plan:
+class ResetPlan:
     """The new offsets of one group."""
 
     def __init__(
-        self, client: Client, group: str, options: argparse.Namespace, *, single: bool
+        self,
+        client: Client,
+        group: str,
+        options: argparse.Namespace,
+        *,
+        single: bool,
+        committed: Callable[[], Offsets] | None = None,
     ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            client: of the cluster.
+            group: its id.
+            options: with the flags of add_reset_arguments().
+            single: whether it is the only group.
+            committed: returns where the group is in the partitions that all topics stand for; None
+                for its committed offsets.
+        """
+        self._find_committed = committed
         self._client = client
         self._group = group
         self._options = options
@@ -159,7 +192,12 @@ class _Plan:
         self._topics: Mapping[str, Topic] = {}
 
     def offsets(self) -> Offsets:
-        """Compute them."""
+        """Compute them.
+
+        Raises:
+            SettingsError: a file, moment, duration or partition is wrong.
+            Refused: a partition or topic does not exist.
+        """
         options = self._options
         if options.from_file is not None:
             plan = read_plan(options.from_file, self._group if self._single else None)
@@ -208,6 +246,8 @@ class _Plan:
         self._topics = find_topics(self._client, {name for name, _ in partitions})
 
     def _committed(self) -> Offsets:
+        if self._find_committed is not None:
+            return self._find_committed()
         connection = self._client.connection(self._client.coordinator(self._group))
         found = self._client.retry(lambda: fetch_committed(connection, self._group))
         return {partition: committed.offset for partition, committed in found.items()}

@@ -8,8 +8,8 @@ _CONNECT: Final = (
     " bootstrap.servers set to this broker"
 )
 _SHARE: Final = (
-    "broker-lite has no command of its own for share groups; the script of Kafka's distribution"
-    " works with this broker"
+    "broker-lite has no share consumer of its own; the script of Kafka's distribution works with"
+    " this broker"
 )
 
 _REASONS: Final[Mapping[str, str]] = {
@@ -17,7 +17,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "connect-mirror-maker": _CONNECT,
     "connect-plugin-path": _CONNECT,
     "connect-standalone": _CONNECT,
-    "client-metrics": "use kafka-configs --entity-type client-metrics, which does the same",
     "console-share-consumer": _SHARE,
     "delegation-tokens": (
         "delegation tokens are not part of broker-lite; its only security protocol is PLAINTEXT"
@@ -30,15 +29,10 @@ _REASONS: Final[Mapping[str, str]] = {
         "every partition has one replica here; broker-lite log verify checks its files"
     ),
     "share-consumer-perf-test": _SHARE,
-    "share-groups": _SHARE,
     "streams-application-reset": (
-        "use kafka-consumer-groups --reset-offsets --group APPLICATION_ID, and kafka-topics"
-        " --delete for the application's internal topics"
-    ),
-    "streams-groups": (
-        "broker-lite has no command of its own for streams groups; the script of Kafka's"
-        " distribution works with this broker. Applications with group.protocol=classic are in"
-        " kafka-consumer-groups"
+        "use kafka-streams-groups --reset-offsets --delete-all-internal-topics; for an application"
+        " with group.protocol=classic kafka-consumer-groups --reset-offsets --group APPLICATION_ID,"
+        " and kafka-topics --delete for its internal topics"
     ),
     "trogdor": "Trogdor's agents and coordinator are not part of broker-lite",
     "verifiable-consumer": "use kafka-console-consumer",

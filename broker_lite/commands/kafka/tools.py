@@ -14,10 +14,14 @@ from broker_lite.commands.shared.subcommands import Subcommand
 
 _FAILURE: Final = 1
 _FOLDER: Final = "broker_lite.commands.kafka"
+_GROUPS: Final = "broker_lite.commands.groups"
 _PERF: Final = "broker_lite.commands.perf"
 
 TOOLS: Final[Mapping[str, Subcommand]] = {
     "acls": Subcommand(f"{_FOLDER}.acls", "list, add and remove ACLs, if there is an authorizer"),
+    "client-metrics": Subcommand(
+        f"{_FOLDER}.client_metrics", "list and change which clients push their own metrics"
+    ),
     "consumer-perf-test": Subcommand(f"{_PERF}.consumer", "measure the throughput of reading"),
     "delete-records": Subcommand(f"{_FOLDER}.delete_records", "delete the oldest records"),
     "e2e-latency": Subcommand(
@@ -35,6 +39,12 @@ TOOLS: Final[Mapping[str, Subcommand]] = {
         f"{_FOLDER}.reassign_partitions", "move partitions between brokers and directories"
     ),
     "server-stop": Subcommand(f"{_FOLDER}.server_stop", "send SIGTERM to the brokers of a machine"),
+    "share-groups": Subcommand(
+        f"{_GROUPS}.share_command", "list, describe, reset and delete share groups"
+    ),
+    "streams-groups": Subcommand(
+        f"{_GROUPS}.streams_command", "list, describe, reset and delete streams groups"
+    ),
     "transactions": Subcommand(f"{_FOLDER}.transactions", "list, describe and abort transactions"),
 }
 
