@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             )
         generic.set_defaults(make=_generic)
     _add_faults(_group(words, "faults", "rules for requests that fail, wait or are counted"))
-    _add_groups(_group(words, "groups", "wait for a group"))
+    _add_groups(_group(words, "groups", "wait for groups, and look at what they have"))
     _add_snapshots(_group(words, "snapshots", "save the state of the broker, and put it back"))
     _add_brokers(_group(words, "brokers", "what happens to a broker of the cluster"))
     _add_certificates(_group(words, "certificates", "certificates that clients have to refuse"))
@@ -135,6 +135,19 @@ def _add_groups(words: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ):
         wait.add_argument(f"--{name}", type=int, metavar="N", help=text)
     _add_timeout(wait)
+    text = "print what a share group has in flight; wait first if a flag says for what"
+    in_flight = _word(words, "in-flight", text, _in_flight, id="of the group")
+    for name, text in (
+        ("accepted", "so many records are accepted, or more"),
+        ("released", "so many records are released, or more"),
+        ("rejected", "so many records are rejected, or more"),
+        ("in-flight", "so many records are in flight, at most"),
+        ("lag", "so many records are not done, at most"),
+    ):
+        in_flight.add_argument(f"--{name}", type=int, metavar="N", help=text)
+    _add_timeout(in_flight)
+    text = "print the topology of a streams group, and the tasks of its members"
+    _word(words, "tasks", text, _tasks, id="of the group")
 
 
 def _add_snapshots(words: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -252,6 +265,17 @@ def _group_wait(options: argparse.Namespace) -> _Request:
     names = ("state", "members", "assigned", "lag", "timeout_ms")
     body = _given({name: getattr(options, name) for name in names})
     return _Request("POST", f"/v1/groups/{_quoted(options.id)}/wait", body)
+
+
+def _in_flight(options: argparse.Namespace) -> _Request:
+    names = ("accepted", "released", "rejected", "in_flight", "lag", "timeout_ms")
+    body = _given({name: getattr(options, name) for name in names})
+    path = f"/v1/groups/{_quoted(options.id)}/in-flight"
+    return _Request("POST", f"{path}/wait", body) if body else _Request("GET", path)
+
+
+def _tasks(options: argparse.Namespace) -> _Request:
+    return _Request("GET", f"/v1/groups/{_quoted(options.id)}/tasks")
 
 
 def _broker_state(options: argparse.Namespace) -> _Request:

@@ -27,7 +27,8 @@ class RunView(msgspec.Struct, kw_only=True):
     Attributes:
         first: the first offset.
         last: the last offset, inclusive.
-        state: acquired, available (it is delivered once more), acknowledged or archived.
+        state: acquired, available, acknowledged or archived. What is available is delivered once
+            more; for the first time if its delivery_count is 0.
         delivery_count: how often they were delivered.
         member: the member id of who has acquired them; empty if nobody has.
         lock_ms: how long its lock still lasts; None without a lock.
@@ -56,7 +57,8 @@ class SharedView(msgspec.Struct, kw_only=True):
         accepted: about how many records members have said so, since the broker was started.
         released: the same for records to be delivered again.
         rejected: the same for records never to be delivered again.
-        runs: of the records from the start on that were delivered, in order.
+        runs: of the records from the start on that a member was given, or that lie in a batch with
+            such records, in order.
         runs_left_out: how many runs more there are.
     """
 
@@ -213,7 +215,8 @@ async def _shared(
     start, now_ms, counts = partition.start_offset, life.clock.steady_ms(), dict[str, int]()
     for run in [*_runs(partition)]:
         state = run.state.name.lower()
-        counts[state] = counts.get(state, 0) + run.last - max(run.first, start) + 1
+        if run.delivery_count or run.is_final:
+            counts[state] = counts.get(state, 0) + run.last - max(run.first, start) + 1
         if len(view.runs) < room:
             view.runs.append(_run(run, state, start, now_ms))
         else:

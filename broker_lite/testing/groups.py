@@ -16,7 +16,8 @@ class RecordRun:
     Attributes:
         first: the first offset.
         last: the last offset, inclusive.
-        state: acquired, available (it is delivered once more), acknowledged or archived.
+        state: acquired, available, acknowledged or archived. What is available is delivered once
+            more; for the first time if its delivery_count is 0.
         delivery_count: how often they were delivered.
         member: the member id of who has acquired them; empty if nobody has.
         lock_ms: how long its lock still lasted; None without a lock.
@@ -45,7 +46,8 @@ class SharePartition:
         accepted: about how many records members have said so, since the broker was started.
         released: the same for records to be delivered again.
         rejected: the same for records never to be delivered again.
-        runs: of the records from the start on that were delivered, in order.
+        runs: of the records from the start on that a member was given, or that lie in a batch with
+            such records, in order.
         runs_left_out: how many runs more there are.
     """
 

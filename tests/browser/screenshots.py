@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -22,11 +22,16 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from broker_lite.testing import Broker
 from tests.browser.conftest import ARGUMENTS, NAMES, url_of
+from tests.browser.groups_of_members import sharing, streaming
 from tests.browser.test_refusals import broken_crc, send
+from tests.support.pushed_metrics import PushingClient, message
 
 _WIDE: Final = (1280, 800)
 _NARROW: Final = (420, 800)
 _VIEWS: Final = {
+    # the members of these two do nothing, so their locks and sessions end soon
+    "groups/jobs": "light",
+    "groups/words": "dark",
     "live": "light",
     "topics": "light",
     "topics/orders": "light",
@@ -35,8 +40,15 @@ _VIEWS: Final = {
     "refusals": "dark",
     "faults": "light",
     "brokers": "light",
+    "metrics": "light",
+    "metrics/app": "dark",
 }
 _SETTLE_MS: Final = 4000
+_PUSHED: Final = (
+    {"org.apache.kafka.consumer.fetch.manager.fetch.latency.avg": 12.5},
+    {"org.apache.kafka.consumer.fetch.manager.records.consumed.total": 1500},
+    {"topic": "orders"},
+)
 
 
 @contextmanager
@@ -102,11 +114,13 @@ def _take(page: Page, view: str, url: str, path: Path) -> None:
     print(path)
 
 
-def _take_all(browser: Browser, url: str, folder: Path, *, everything: bool) -> None:
+def _take_all(
+    browser: Browser, url: str, folder: Path, views: Sequence[str], *, everything: bool
+) -> None:
     sizes = (_WIDE, _NARROW) if everything else (_WIDE,)
     for width, height in sizes:
-        for view, usual in _VIEWS.items():
-            for scheme in ("light", "dark") if everything else (usual,):
+        for view in views:
+            for scheme in ("light", "dark") if everything else (_VIEWS[view],):
                 context = browser.new_context(
                     color_scheme="dark" if scheme == "dark" else "light",
                     viewport={"width": width, "height": height},
@@ -121,6 +135,7 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path("docs/use/page"))
+    parser.add_argument("--views", nargs="*", default=[*_VIEWS], help="only these")
     parser.add_argument("--all", action="store_true", help="light and dark, wide and narrow")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -133,8 +148,17 @@ def main() -> int:
     with Broker(settings, topics=topics) as broker, sync_playwright() as driver:
         broker.control("PUT", "/v1/requests/recording", {"recording": "bodies"})
         browser = driver.chromium.launch(executable_path=found, args=ARGUMENTS)
-        with _busy(broker):
-            _take_all(browser, url_of(broker), options.folder, everything=options.all)
+        broker.subscribe_telemetry()
+        with (
+            _busy(broker),
+            sharing(broker),
+            streaming(broker),
+            PushingClient(broker.bootstrap, "app") as client,
+        ):
+            client.push(message(*_PUSHED, group_id="billing"))
+            _take_all(
+                browser, url_of(broker), options.folder, options.views, everything=options.all
+            )
         browser.close()
     return 0
 

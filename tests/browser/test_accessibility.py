@@ -1,7 +1,7 @@
 """Every view without a violation of the rules of axe: labels, contrast, roles, headings."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,9 @@ from confluent_kafka import Consumer, Producer
 from playwright.sync_api import Page, expect
 
 from broker_lite.testing import Broker
+from tests.browser.groups_of_members import sharing, streaming
 from tests.browser.test_refusals import broken_crc, send
+from tests.support.pushed_metrics import PushingClient, message
 from tests.support.toolchain import require
 
 Look = Callable[..., Page]
@@ -20,9 +22,13 @@ VIEWS = [
     "topics/orders",
     "groups",
     "groups/billing",
+    "groups/jobs",
+    "groups/words",
     "refusals",
     "faults",
     "brokers",
+    "metrics",
+    "metrics/app",
 ]
 
 
@@ -38,7 +44,20 @@ def axe() -> str:
 
 
 @pytest.fixture
-def busy(broker: Broker) -> Broker:
+def newer_groups(broker: Broker) -> Iterator[None]:
+    """A share group, a streams group, and a client that pushes metrics."""
+    broker.subscribe_telemetry()
+    with (
+        sharing(broker),
+        streaming(broker),
+        PushingClient(broker.bootstrap, "app") as client,
+    ):
+        client.push(message({"a.b": 1.5}, {"a.c": 2}, {"topic": "t"}, group_id="g"))
+        yield
+
+
+@pytest.fixture
+def busy(broker: Broker, newer_groups: None) -> Broker:
     """A broker with something to show in every view."""
     broker.control("PUT", "/v1/requests/recording", {"recording": "bodies"})
     broker.create_topic("orders", partitions=2)
@@ -98,7 +117,7 @@ def test_every_view(busy: Broker, look: Look, axe: str, scheme: str, width: int)
 
 def test_the_empty_views(broker: Broker, look: Look, axe: str) -> None:
     page = look()
-    for view in ("live", "topics", "groups", "faults", "brokers"):
+    for view in ("live", "topics", "groups", "faults", "brokers", "metrics"):
         page.goto(page.url.partition("#")[0] + f"#/{view}")
         expect(page.locator(".empty").first).to_be_visible()
         assert violations(page, axe) == [], view

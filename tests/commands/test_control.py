@@ -106,6 +106,15 @@ def test_a_wait_for_a_group(ask: CommandLine) -> None:
     assert "nobody" in told
 
 
+def test_share_groups_and_streams_groups(ask: CommandLine) -> None:
+    missing = "1: there is no group 'nobody'"
+    assert ask.fails("groups", "in-flight", "nobody") == missing
+    assert ask.fails("groups", "tasks", "nobody") == missing
+    flags = ("--accepted", "1", "--in-flight", "0", "--timeout-ms", "1")
+    told = ask.fails("groups", "in-flight", "nobody", *flags)
+    assert told.startswith("1: share group nobody is not as wanted after 1 ms")
+
+
 def test_brokers(ask: CommandLine, broker: Broker) -> None:
     for action, state in (("down", "down"), ("up", "up"), ("hang", "hung"), ("stop", None)):
         if state is None:

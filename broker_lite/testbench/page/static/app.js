@@ -1,4 +1,4 @@
-// The frame of the page: six views, chosen by the address behind the #.
+// The frame of the page: seven views, chosen by the address behind the #.
 
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -7,6 +7,7 @@ import { Brokers } from "./brokers.js";
 import { Faults } from "./faults.js";
 import { Groups } from "./groups.js";
 import { Live } from "./live.js";
+import { Metrics } from "./metrics.js";
 import { Refusals } from "./refusals.js";
 import { Topics } from "./topics.js";
 
@@ -17,10 +18,11 @@ const VIEWS = [
   ["refusals", "Refusals", Refusals],
   ["faults", "Faults", Faults],
   ["brokers", "Brokers", Brokers],
+  ["metrics", "Metrics", Metrics],
 ];
 
 const KEYS = [
-  ["1 to 6", "the views"],
+  ["1 to 7", "the views"],
   ["/", "the filter"],
   ["j, k", "the next, the previous"],
   ["Space", "pause, go on"],

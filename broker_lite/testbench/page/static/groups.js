@@ -3,6 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Empty, Table, Told, Trouble, ask, clock, count, html, lasting, part, plain, useAction, usePolled } from "./base.js";
 import { Chart } from "./chart.js";
+import { InFlight } from "./groups-share.js";
+import { Tasks } from "./groups-streams.js";
 
 const EVERY_MS = 1000;
 const KEPT = 600;
@@ -11,7 +13,7 @@ export function Groups({ rest }) {
   return rest.length ? html`<${Group} key=${rest[0]} name=${rest[0]} />` : html`<${Overview} />`;
 }
 
-const StateTag = ({ state }) => html`<span class=${`tag state ${/Rebalance|Assigning|Reconciling|Prepare/.test(state) ? "busy" : /Stable|Ongoing/.test(state) ? "fine" : ""}`}>${state}</span>`;
+const StateTag = ({ state }) => html`<span class=${`tag state ${/Rebalance|Assigning|Reconciling|Prepare|NotReady/.test(state) ? "busy" : /Stable|Ongoing/.test(state) ? "fine" : ""}`}>${state}</span>`;
 
 function Overview() {
   const groups = usePolled("/v1/groups?limit=500", EVERY_MS);
@@ -104,6 +106,7 @@ function Group({ name }) {
             <button type="button" onClick=${() => act("Rebalance", "POST", "/rebalance")} disabled=${!value.members.length}>Rebalance</button>
             <${Told} told=${told} />
           </p>
+          ${value.type === "share" ? html`<${InFlight} name=${name} />` : value.type === "streams" ? html`<${Tasks} name=${name} />` : null}
           <${Assignment} group=${value} act=${act} />
           <${Chart} label="Lag since this page was opened" lines=${["records"]} data=${data} />
           <h2>Rebalances and their reasons</h2>
@@ -111,7 +114,7 @@ function Group({ name }) {
             ? html`<ol class="history" aria-label="Steps, the newest first">${value.history
                 .slice()
                 .reverse()
-                .map((each) => html`<li><span class="time">${clock(each.at_ms)}</span> <span class="tag">${value.type === "consumer" ? "epoch" : "generation"} ${each.epoch}</span> ${plain(each.what, 400)}</li>`)}</ol>`
+                .map((each) => html`<li><span class="time">${clock(each.at_ms)}</span> <span class="tag">${value.type === "classic" ? "generation" : "epoch"} ${each.epoch}</span> ${plain(each.what, 400)}</li>`)}</ol>`
             : html`<p class="note">None since the broker was started, or others have taken their place.</p>`}
         `
       : null}
@@ -120,8 +123,9 @@ function Group({ name }) {
 
 // A picture of who has what: a row for each partition, a column for each member.
 function Assignment({ group, act }) {
-  const holders = new Map();
-  group.members.forEach((member, index) => Object.entries(member.assigned).forEach(([topic, numbers]) => numbers.forEach((number) => holders.set(`${topic}-${number}`, index))));
+  // members of a share group read from the same partitions
+  const holders = new Set();
+  group.members.forEach((member, index) => Object.entries(member.assigned).forEach(([topic, numbers]) => numbers.forEach((number) => holders.add(`${topic}-${number} ${index}`))));
   const rows = new Map();
   for (const [topic, some] of Object.entries(group.offsets)) for (const [number, each] of Object.entries(some)) rows.set(`${topic}-${number}`, { topic, number: Number(number), ...each });
   group.members.forEach((member) => Object.entries(member.assigned).forEach(([topic, numbers]) => numbers.forEach((number) => rows.has(`${topic}-${number}`) || rows.set(`${topic}-${number}`, { topic, number, committed: null }))));
@@ -132,7 +136,7 @@ function Assignment({ group, act }) {
     <h2>Who has what</h2>
     <${Table}
       label="Partitions and members"
-      heads=${["Partition", "Committed", "End", "Lag", ...members.map((member, index) => html`<span class=${`member hue-${index % 8}`}>${plain(member.client_id || member.id, 24)}</span><small>${plain(member.id, 14)} ${member.host}</small><button type="button" onClick=${() => act(`Kick ${plain(member.client_id, 24)}`, "DELETE", `/members/${part(member.id)}`)} aria-label=${`Kick member ${plain(member.id)}`}>Kick</button>`)]}
+      heads=${["Partition", group.type === "share" ? "Start" : "Committed", "End", "Lag", ...members.map((member, index) => html`<span class=${`member hue-${index % 8}`}>${plain(member.client_id || member.id, 24)}</span><small>${plain(member.id, 14)} ${member.host}</small><button type="button" onClick=${() => act(`Kick ${plain(member.client_id, 24)}`, "DELETE", `/members/${part(member.id)}`)} aria-label=${`Kick member ${plain(member.id)}`}>Kick</button>`)]}
     >
       ${all.slice(0, 500).map(
         ([key, each]) => html`
@@ -141,7 +145,7 @@ function Assignment({ group, act }) {
             <td class="number">${each.committed === null || each.committed === undefined ? "none" : each.committed.toLocaleString("en")}</td>
             <td class="number">${each.end === undefined ? "" : each.end.toLocaleString("en")}</td>
             <td class=${`number ${each.lag > 0 ? "lagging" : ""}`}>${each.lag === undefined ? "" : each.lag.toLocaleString("en")}</td>
-            ${members.map((_, index) => html`<td class="cell">${holders.get(key) === index ? html`<span class=${`block hue-${index % 8}`}><span class="unseen">has it</span></span>` : ""}</td>`)}
+            ${members.map((_, index) => html`<td class="cell">${holders.has(`${key} ${index}`) ? html`<span class=${`block hue-${index % 8}`}><span class="unseen">has it</span></span>` : ""}</td>`)}
           </tr>
         `,
       )}
