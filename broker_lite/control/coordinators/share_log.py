@@ -35,6 +35,8 @@ logger = logging.getLogger("broker_lite.control")
 
 _AT_A_TIME: Final = 32
 """So many states are written or looked at in one step: 2 ms, or 20 while their logs are new."""
+_LOOKED_AT: Final = 2048
+"""So many states are looked at in one step: less than a millisecond."""
 _BEGUN_AT_ONCE: Final = 32
 """So many states begin before the request that asks for them is answered."""
 _READ_AT_ONCE: Final = 512
@@ -171,9 +173,34 @@ class ShareLog:
         """End states in the background."""
         self._start_later([ShareStart(*key, None, 0) for key in keys])
 
-    def cancel(self, topic_ids: Container[bytes]) -> None:
-        """Let no state of topics begin any more: they were deleted."""
+    def end_topics(self, topic_ids: Container[bytes]) -> None:
+        """End the states of topics that were deleted, very many of them in the background.
+
+        None of their states begins any more.
+        """
         self._later = {key: start for key, start in self._later.items() if key[1] not in topic_ids}
+        steps = self._end_topics(topic_ids)
+        for _ in steps:
+            self.background.add(steps)
+            break
+
+    def _end_topics(self, topic_ids: Container[bytes]) -> Iterator[None]:
+        ended: list[ShareKey] = []
+        for number, key in enumerate([*self.states], 1):
+            if key.topic_id in topic_ids and self.states.get(key) is not None:
+                ended.append(key)
+            if len(ended) == _AT_A_TIME or number % _LOOKED_AT == 0:
+                self._end_now(ended)
+                ended = []
+                yield
+        self._end_now(ended)
+
+    def _end_now(self, keys: Sequence[ShareKey]) -> None:
+        try:
+            self.start([ShareStart(*key, None, 0) for key in keys])
+        except BrokerError as error:
+            logger.error("share states of deleted topics end later reason=%s", error)
+            self.end(keys)
 
     def _start_later(self, starts: Sequence[ShareStart]) -> None:
         """Begin or end states in the background, and those that had to wait before."""

@@ -371,13 +371,9 @@ class Shares:
         if not gone:
             return
         self.states_began([key for key in self._states.held if key.topic_id in gone])
-        self.log.cancel(gone)
-        ended = [key for key in self.log.states if key.topic_id in gone]
-        try:
-            self.put_starts([ShareStart(*key, None, 0) for key in ended])
-        except BrokerError as error:
-            logger.error("share states of deleted topics end later reason=%s", error)
-            self.log.end(ended)
+        self._begun = {key: start for key, start in self._begun.items() if key[1] not in gone}
+        self._forget_all(key for key in self._partitions if key.topic_id in gone)
+        self.log.end_topics(gone)
 
     def partitions_moved(self, moved: Collection[Moved]) -> None:
         """Drop what is in flight of partitions that are led anew: their locks are lost.

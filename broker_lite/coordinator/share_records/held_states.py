@@ -5,9 +5,10 @@ exists. Neighbours of the same state are one run, so a partition mostly has as m
 have batches. But a member may give each record a fate of its own.
 
 A difference to Kafka: above half of `broker.lite.groups.max.bytes` for all groups, no further
-records are acquired, and a request that would split runs of records gets COORDINATOR_NOT_AVAILABLE.
-What needs no more memory goes on: records in flight are acquired again as they are, and whole runs
-are acknowledged. Kafka bounds the records in flight of each partition only.
+records are acquired, and a request that would split runs of records gets COORDINATOR_NOT_AVAILABLE;
+so does one that would give a partition more than 32,768 runs. What needs no more memory goes on:
+records in flight are acquired again as they are, and whole runs are acknowledged. Kafka bounds the
+records in flight of each partition only.
 
 Rule: K-36.
 """

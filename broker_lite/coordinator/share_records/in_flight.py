@@ -13,6 +13,8 @@ from broker_lite.coordinator.share_records.held_states import HeldStates
 from broker_lite.coordinator.share_records.state import RecordState, StateBatch
 
 NO_MEMBER: Final = ""
+RUNS_MAX: Final = 32_768
+"""So many runs may a partition have: to change all of them at once takes up to 50 ms."""
 # Compared by identity: Python hashes members of an enum by their names, which is slow.
 _ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
 _ARCHIVED: Final = RecordState.ARCHIVED
@@ -217,8 +219,11 @@ class InFlight:
         self._held = HeldStates()
 
     def has_room(self, run_count: int) -> bool:
-        """Return whether so many runs may be added."""
-        return self._held.has_room(run_count)
+        """Return whether so many runs may be added.
+
+        See: K-36.
+        """
+        return self.run_count + run_count <= RUNS_MAX and self._held.has_room(run_count)
 
     def _add_runs(self, count: int) -> None:
         self.run_count += count

@@ -10,19 +10,23 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from struct import error as StructError
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
 from broker_lite.coordinator.share_records.held_states import HeldStates
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, joined, overlay
 from broker_lite.wire import DecodeError, messages
+from broker_lite.wire.structs import EncodedElements
 
 _INT16: Final = Struct(">h")
 _VERSION_0: Final = b"\x00\x00"
 _SNAPSHOT: Final = 0
+_SNAPSHOT_TYPE: Final = b"\x00\x00"
 _UPDATE: Final = 1
-
-M = TypeVar("M", bound="messages.Message")
+_UPDATE_TYPE: Final = b"\x00\x01"
+# A StateBatch of a ShareSnapshot or ShareUpdate of version 0: both offsets, state, delivery count,
+# and no tagged fields.
+_STATE_BATCH: Final = Struct(">qqbhx")
 
 
 class ShareKey(NamedTuple):
@@ -157,19 +161,15 @@ class ShareStates:
             leader_epoch=leader_epoch,
             start_offset=update.start_offset,
             delivery_complete_count=update.complete_count,
-            state_batches=[
-                message.StateBatch(
-                    first_offset=first,
-                    last_offset=last,
-                    delivery_state=delivery_state,
-                    delivery_count=count,
-                )
-                for first, last, delivery_state, count in update.batches
-            ],
+            state_batches=_encoded(update.batches),
         )
-        key_message = messages.ShareUpdateKey
+        group_id, topic_id, partition = key
+        of_update = messages.ShareUpdateKey(
+            group_id=group_id, topic_id=topic_id, partition=partition
+        )
         return StateRecord(
-            _key(_UPDATE, key_message, key_message(**key._asdict())), _value(message, value)
+            _UPDATE_TYPE + messages.ShareUpdateKey.encode(of_update, 0),
+            _VERSION_0 + message.encode(value, 0),
         )
 
     def snapshot(self, key: ShareKey, now_ms: int) -> StateRecord:
@@ -189,17 +189,9 @@ class ShareStates:
             delivery_complete_count=state.complete_count,
             create_timestamp=state.created_ms,
             write_timestamp=now_ms,
-            state_batches=[
-                message.StateBatch(
-                    first_offset=first,
-                    last_offset=last,
-                    delivery_state=delivery_state,
-                    delivery_count=count,
-                )
-                for first, last, delivery_state, count in state.batches
-            ],
+            state_batches=_encoded(state.batches),
         )
-        return StateRecord(snapshot_key(key), _value(message, value))
+        return StateRecord(snapshot_key(key), _VERSION_0 + message.encode(value, 0))
 
     # -- loading
 
@@ -282,7 +274,7 @@ def _batch(
 def snapshot_key(key: ShareKey) -> bytes:
     """Return the key of a share partition's snapshots."""
     message = messages.ShareSnapshotKey
-    return _key(_SNAPSHOT, message, message(**key._asdict()))
+    return _SNAPSHOT_TYPE + message.encode(message(**key._asdict()), 0)
 
 
 def coordinator_key(key: ShareKey) -> str:
@@ -294,9 +286,10 @@ def coordinator_key(key: ShareKey) -> str:
     return f"{key.group_id}:{topic}:{key.partition}"
 
 
-def _key(record_type: int, message: type[M], key: M) -> bytes:
-    return _INT16.pack(record_type) + message.encode(key, 0)
+def _encoded(batches: Iterable[StateBatch]) -> list[Any]:
+    """Encode what became of records, without an object for each of very many runs.
 
-
-def _value(message: type[M], value: M) -> bytes:
-    return _VERSION_0 + message.encode(value, 0)
+    For the type checker it is a list of anything: encoders take it in place of the structs.
+    """
+    pack = _STATE_BATCH.pack
+    return EncodedElements([pack(*batch) for batch in batches])

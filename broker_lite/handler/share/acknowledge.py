@@ -21,7 +21,7 @@ from broker_lite.coordinator.share_records.acknowledge import (
     check_acquired,
 )
 from broker_lite.coordinator.share_records.partition import SharePartition
-from broker_lite.coordinator.share_records.parts import in_parts
+from broker_lite.coordinator.share_records.parts import in_parts, is_little
 from broker_lite.coordinator.share_records.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -203,7 +203,11 @@ async def _acknowledge(
     Raises:
         BrokerError: it does not count; or only a first part of it does.
     """
-    shares.run_due(found.key)
+    now_ms = shares.run_due(found.key)
+    if is_little(batches):  # what most members say needs no turns
+        update = acknowledge(_opened(shares, found), member_id, batches, now_ms)
+        shares.settle(found.key, update, found.log.leader_epoch)
+        return
     parts = []
     async for part in in_turns(in_parts(_opened(shares, found), batches), at_least=1):
         if part is not batches:  # nothing counts unless all parts are right

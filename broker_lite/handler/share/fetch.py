@@ -151,17 +151,41 @@ async def _fetch(
     wants_any = body.max_records > 0 and max_bytes > 0
     ready = await _ready(context, session, answers, wants_any)
     enough = Enough(body.min_bytes, max_bytes)
-    # Most requests need not wait, and what a wait costs was a sixth of their time.
-    if ready and body.max_wait_ms > 0 and not await _is_enough(context, ready, enough):
-        await _wait(context, body.max_wait_ms, ready, enough)
-        ready = await _ready(context, session, answers, wants_any)
+    if ready and body.max_wait_ms > 0:
+        # Most requests need not wait. Those that any record is enough for find out by reading.
+        is_any_enough = min(enough) <= 1
+        if is_any_enough and await _acquire(context, body, session, ready, answers, max_bytes):
+            ready = []
+        elif is_any_enough or not await _is_enough(context, ready, enough):
+            await _wait(context, body.max_wait_ms, ready, enough)
+            ready = await _ready(context, session, answers, wants_any)
+    if ready:
+        await _acquire(context, body, session, ready, answers, max_bytes)
+    if body.share_session_epoch != INITIAL_EPOCH:
+        _leave_out_old(session, answers)
+
+
+async def _acquire(
+    context: HandlerContext,
+    body: messages.ShareFetchRequest,
+    session: ShareSession,
+    ready: Ready,
+    answers: Answers,
+    max_bytes: int,
+) -> bool:
+    """Acquire records of some partitions, in order, as long as the member wants more.
+
+    Returns:
+        Whether a partition has records that could be read, or an error, or has changed hands.
+    """
+    shares = context.groups.shares
     wish = Wish(
         session.member_id,
         body.max_records,
         max(body.batch_size, 1),
         body.share_acquire_mode == _BY_RECORDS,
     )
-    left_bytes, is_first, turns = max_bytes, True, Turns()
+    left_bytes, is_first, has_news, turns = max_bytes, True, False, Turns()
     for found, partition in ready:
         await turns.turn()
         key = SharedPartition(*found.key[1:])
@@ -170,16 +194,24 @@ async def _fetch(
             continue
         try:
             room = Room(left_bytes, is_first)
-            await read_and_acquire(context.groups.shares, found, partition, wish, room, answer)
+            has_read = await read_and_acquire(shares, found, partition, wish, room, answer)
         except BrokerError as error:
             answer.error = error
+            has_news = True
             continue
-        count = sum(last - first + 1 for first, last, _ in answer.acquired)
+        has_news = has_news or has_read or _is_lost(context, found, partition)
+        count = sum([last - first + 1 for first, last, _ in answer.acquired])
         wish = wish._replace(records_max=wish.records_max - count)
         left_bytes -= len(answer.records)
         is_first = is_first and not answer.records
-    if body.share_session_epoch != INITIAL_EPOCH:
-        _leave_out_old(session, answers)
+    return has_news
+
+
+def _is_lost(context: HandlerContext, found: Found, partition: SharePartition) -> bool:
+    """Return whether a partition is led anew or deleted, or its share partition was dropped."""
+    if context.groups.shares.partition(found.key) is not partition:
+        return True
+    return found.log.leader_id != context.node_id or found.log.is_deleted
 
 
 def _leave_out_old(session: ShareSession, answers: Answers) -> None:
@@ -263,9 +295,7 @@ async def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> b
     wanted_bytes, size_bytes, turns = max(min(enough), 1), 0, Turns()
     for found, partition in ready:
         await turns.turn()
-        if context.groups.shares.partition(found.key) is not partition:
-            return True
-        if found.log.leader_id != context.node_id or found.log.is_deleted:
+        if _is_lost(context, found, partition):
             return True
         try:
             found_bytes = readable_bytes(partition, found.log, enough.max_bytes)

@@ -29,7 +29,7 @@ from broker_lite.log.log import Log
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire.node_endpoints import NodeEndpoint
 
-_MOVED = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
+_MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
 
 Failures: TypeAlias = Mapping[ShareKey, BrokerError]

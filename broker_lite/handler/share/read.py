@@ -21,7 +21,7 @@ from broker_lite.errors import KafkaStorageError, OffsetOutOfRange
 from broker_lite.handler.share.partition import Answer, Found
 from broker_lite.log.files import txn_index
 from broker_lite.log.files.headers import BatchHeader, walk_headers
-from broker_lite.log.files.open_file import FileSlice, OpenFile
+from broker_lite.log.files.open_file import FileSlice, OpenFile, ReadsAt
 from broker_lite.log.log import Log
 from broker_lite.log.read import READ_COMMITTED, READ_UNCOMMITTED, LogRead, read_log
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
@@ -29,6 +29,8 @@ from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
 logger = logging.getLogger("broker_lite.handler")
 
 _AT_ONCE_BYTES_MAX: Final = 1 << 20
+_SHORT_BYTES: Final = 64 << 10
+"""So many bytes are read by one call, the headers of their record batches as well."""
 _NOTHING: Final = LogRead(None, -1, -1, -1, None)
 
 
@@ -56,6 +58,24 @@ class _Batches(NamedTuple):
     data: bytes
 
 
+class _Loaded:
+    """A range of a file that is read at once, to be read as the file."""
+
+    def __init__(self, file: OpenFile, found: FileSlice) -> None:
+        """Read it.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        self._position = found.position
+        self._data = file.read_at(found.position, found.size_bytes)
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """Return bytes of the range, fewer where it ends."""
+        begin = position - self._position
+        return self._data[begin : begin + size_bytes]
+
+
 def readable_bytes(partition: SharePartition, log: Log, bytes_max: int) -> int:
     """Return how many bytes a member could get now; 0 for none."""
     if not partition.may_acquire():
@@ -71,12 +91,15 @@ async def read_and_acquire(
     wish: Wish,
     room: Room,
     answer: Answer,
-) -> None:
+) -> bool:
     """Let a member acquire records of a partition, and read them.
 
     They are read before they are acquired: what cannot be read stays available to others. If there
     are many bytes, a thread reads them. Meanwhile others may acquire the same records, and this
     member gets what is left.
+
+    Returns:
+        Whether there were records to read, even if the member did not get them.
 
     Raises:
         BrokerError: the log cannot be read, or what has changed cannot be written.
@@ -86,15 +109,15 @@ async def read_and_acquire(
     key, log = found
     shares.run_due(key)
     if not _may_acquire(shares, key, partition):
-        return
+        return False
     first_offset = partition.next_offset()
     read = _read(partition, log, room)
     if read.slice is None:
-        return
+        return False
     batches = await _batches(log, read.slice, partition, wish)
     deadline_ms = shares.run_due(key) + partition.settings.lock_duration_ms
     if not _may_acquire(shares, key, partition):
-        return
+        return True
     headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
     shares.settle(key, archive_missing(partition, ranges, first_offset), log.leader_epoch)
@@ -106,6 +129,7 @@ async def read_and_acquire(
     if acquired:
         answer.acquired = acquired
         answer.records = _bytes_of(batches, acquired[0][0], acquired[-1][1])
+    return True
 
 
 def _may_acquire(shares: Shares, key: ShareKey, partition: SharePartition) -> bool:
@@ -141,12 +165,14 @@ async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: 
     last = min(last_wanted(partition, wish), partition.end_offset + room)
     file = found.owner
     assert isinstance(file, OpenFile)
+    is_short = found.size_bytes <= min(_SHORT_BYTES, _AT_ONCE_BYTES_MAX)
     try:
-        headers = _headers(file, found, partition.next_offset(), last)
+        source: ReadsAt = _Loaded(file, found) if is_short else file
+        headers = _headers(source, found, partition.next_offset(), last)
         if not headers:
             return _Batches(headers, b"")
         begin, end = headers[0].position, headers[-1].end_position
-        work = partial(file.read_at, begin, end - begin)
+        work = partial(source.read_at, begin, end - begin)
         data = work() if end - begin <= _AT_ONCE_BYTES_MAX else await to_thread.run_sync(work)
     except OSError as error:
         logger.warning("read failed directory=%s reason=%s", log.directory, error)
@@ -157,7 +183,7 @@ async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: 
     return _Batches(headers, data)
 
 
-def _headers(file: OpenFile, found: FileSlice, next_offset: int, last: int) -> list[BatchHeader]:
+def _headers(file: ReadsAt, found: FileSlice, next_offset: int, last: int) -> list[BatchHeader]:
     """Return the headers of record batches up to the one with the last offset that is wanted.
 
     Raises:

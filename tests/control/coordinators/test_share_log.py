@@ -116,13 +116,33 @@ def run_background_if_any(node: Node) -> None:
 
 def test_k04_no_state_of_a_deleted_topic_begins(node: Node) -> None:
     begin(node)
-    log_of(node).cancel([TOPIC])
+    log_of(node).end_topics([TOPIC])
     run_background(node)
-    assert len(log_of(node).states) == AT_ONCE
+    assert len(log_of(node).states) == 0
     begin(node)
     log_of(node).forget_all()
     run_background(node)
     assert len(log_of(node).states) == 0
+
+
+def test_k04_very_many_states_of_a_deleted_topic_end_in_slices(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share_log, "_LOOKED_AT", 3)
+    begin(node)
+    run_background(node)
+    other = [ShareStart("g", b"u" * 16, index, 5, 1) for index in range(7)]
+    node.groups.shares.put_starts(other)
+    node.groups.shares.open(key_of(COUNT - 1), 0)
+    node.cluster.delete_topics([node.cluster.topics["s"]])
+    states = log_of(node).states
+    assert COUNT > len(states) - len(other) >= COUNT - AT_ONCE
+    assert node.groups.shares.partition(key_of(COUNT - 1)) is None
+    run_background(node)
+    assert {key.topic_id for key in states} == {b"u" * 16}
+    node.restart()
+    run_background_if_any(node)
+    assert len(log_of(node).states) == 0  # neither topic exists
 
 
 def written(node: Node) -> dict[ShareKey, list[StateBatch]]:

@@ -9,6 +9,7 @@ from broker_lite.coordinator.share_records.held_states import (
     RUN_BYTES,
     HeldStates,
 )
+from broker_lite.coordinator.share_records.in_flight import RUNS_MAX
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable
 from tests.coordinator.share_records.share_driver import Driver
 
@@ -137,6 +138,17 @@ def _drain(driver: Driver) -> None:
             break
     assert driver.partition.start_offset == driver.batches[-1].last + 1
     assert driver.held.size_bytes == 0
+
+
+def test_k36_a_partition_has_only_so_many_runs() -> None:
+    driver = Driver(RUNS_MAX + 2)
+    driver.fetch()
+    driver.say((0, RUNS_MAX - 2, [1, 2] * (RUNS_MAX // 2 - 1) + [1]))
+    assert driver.held.run_count == RUNS_MAX
+    with pytest.raises(CoordinatorNotAvailable, match=FULL):
+        driver.say((RUNS_MAX, RUNS_MAX, [1]))
+    driver.say((RUNS_MAX - 1, RUNS_MAX + 1, [1]))
+    assert driver.fetch(count=1, strict=True) == [(1, 1, 2)]
 
 
 def test_a_partition_that_was_dropped_is_not_counted() -> None:
