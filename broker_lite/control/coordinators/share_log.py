@@ -173,31 +173,41 @@ class ShareLog:
         """End states in the background."""
         self._start_later([ShareStart(*key, None, 0) for key in keys])
 
-    def end_topics(self, topic_ids: Container[bytes]) -> None:
+    def end_topics(
+        self, topic_ids: Container[bytes], end: Callable[[Sequence[ShareStart]], object]
+    ) -> None:
         """End the states of topics that were deleted, very many of them in the background.
 
         None of their states begins any more.
+
+        Args:
+            topic_ids: of the topics.
+            end: ends some states; it calls start().
         """
         self._later = {key: start for key, start in self._later.items() if key[1] not in topic_ids}
-        steps = self._end_topics(topic_ids)
+        steps = self._end_topics(topic_ids, end)
         for _ in steps:
             self.background.add(steps)
             break
 
-    def _end_topics(self, topic_ids: Container[bytes]) -> Iterator[None]:
+    def _end_topics(
+        self, topic_ids: Container[bytes], end: Callable[[Sequence[ShareStart]], object]
+    ) -> Iterator[None]:
         ended: list[ShareKey] = []
         for number, key in enumerate([*self.states], 1):
             if key.topic_id in topic_ids and self.states.get(key) is not None:
                 ended.append(key)
             if len(ended) == _AT_A_TIME or number % _LOOKED_AT == 0:
-                self._end_now(ended)
+                self._end_now(ended, end)
                 ended = []
                 yield
-        self._end_now(ended)
+        self._end_now(ended, end)
 
-    def _end_now(self, keys: Sequence[ShareKey]) -> None:
+    def _end_now(
+        self, keys: Sequence[ShareKey], end: Callable[[Sequence[ShareStart]], object]
+    ) -> None:
         try:
-            self.start([ShareStart(*key, None, 0) for key in keys])
+            end([ShareStart(*key, None, 0) for key in keys])
         except BrokerError as error:
             logger.error("share states of deleted topics end later reason=%s", error)
             self.end(keys)

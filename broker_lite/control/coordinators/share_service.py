@@ -373,7 +373,7 @@ class Shares:
         self.states_began([key for key in self._states.held if key.topic_id in gone])
         self._begun = {key: start for key, start in self._begun.items() if key[1] not in gone}
         self._forget_all(key for key in self._partitions if key.topic_id in gone)
-        self.log.end_topics(gone)
+        self.log.end_topics(gone, self.put_starts)
 
     def partitions_moved(self, moved: Collection[Moved]) -> None:
         """Drop what is in flight of partitions that are led anew: their locks are lost.

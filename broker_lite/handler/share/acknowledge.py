@@ -206,8 +206,7 @@ async def _acknowledge(
     now_ms = shares.run_due(found.key)
     if is_little(batches):  # what most members say needs no turns
         update = acknowledge(_opened(shares, found), member_id, batches, now_ms)
-        shares.settle(found.key, update, found.log.leader_epoch)
-        return
+        return shares.settle(found.key, update, found.log.leader_epoch)
     parts = []
     async for part in in_turns(in_parts(_opened(shares, found), batches), at_least=1):
         if part is not batches:  # nothing counts unless all parts are right

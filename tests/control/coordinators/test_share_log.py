@@ -116,7 +116,7 @@ def run_background_if_any(node: Node) -> None:
 
 def test_k04_no_state_of_a_deleted_topic_begins(node: Node) -> None:
     begin(node)
-    log_of(node).end_topics([TOPIC])
+    log_of(node).end_topics([TOPIC], log_of(node).start)
     run_background(node)
     assert len(log_of(node).states) == 0
     begin(node)
