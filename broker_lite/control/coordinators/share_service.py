@@ -182,6 +182,8 @@ class Shares:
                 raise CoordinatorNotAvailable(NO_ROOM)
             partition = SharePartition(begin, batches, settings, self.held)
             self._partitions[key] = partition
+            if self.elsewhere is not None:
+                self.elsewhere.let_go(key)
         return partition
 
     def settle(

@@ -41,7 +41,7 @@ class Keeper:
         self.read_count += len(keys)
         if self.failure is not None:
             return dict.fromkeys(keys, self.failure)
-        return {key: self.states._by_key[key] for key in keys if key in self.states}
+        return {key: _copy(self.states._by_key[key]) for key in keys if key in self.states}
 
     async def write(
         self, group_id: str, writes: Sequence[StateWrite]
@@ -53,6 +53,12 @@ class Keeper:
                 assert state_epoch == EPOCH
                 self.states.update(key, update, leader_epoch, 0)
         return [self.refusal for _ in writes]
+
+
+def _copy(kept: KeptState) -> KeptState:
+    state = KeptState(kept.start_offset, kept.state_epoch, 0)
+    state.batches = kept.batches
+    return state
 
 
 class Scene:
@@ -99,6 +105,10 @@ def test_k28_a_refused_change_drops_what_is_in_flight(broker: HandlerBroker) -> 
     assert sharer.say({0: [(4, 5, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(4, 9, 1)]
     assert scene.keeper.read_count == 2
+    assert scene.shares.elsewhere is not None
+    held = scene.shares.elsewhere.get(scene.key)
+    assert held is not None
+    assert held.batches == []
 
 
 def test_k20_k28_latest_loses_nothing_when_the_first_change_is_refused(
