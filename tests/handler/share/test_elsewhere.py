@@ -162,7 +162,10 @@ def test_k28_a_state_that_begins_anew_is_read_again(broker: HandlerBroker) -> No
     sharer = scene.sharer
     sharer.append(10)
     assert acquired(sharer.fetch()) == [(0, 9, 1)]
+    assert sharer.say({0: [(0, 0, [1])]}) == {0: OK}
+    assert scene.shares.said.of(scene.key) == {1: 1}
     scene.shares.states_began([scene.key])
+    assert scene.shares.said.of(scene.key) == {}
     scene.keeper.states._put(scene.key, KeptState(7, EPOCH, 0))
     assert sharer.say({0: [(0, 3, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(7, 9, 1)]
