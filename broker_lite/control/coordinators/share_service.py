@@ -117,9 +117,8 @@ class Shares:
         keys: list[ShareKey] = []
         if self._partitions or self._begun or self.tell_others is not None:
             keys = [ShareKey(*start[:3]) for start in starts]
-        told: list[ShareKey] = []
-        if self.tell_others is not None:  # nobody has read a state that there was not
-            told = [key for key in keys if self.log.may_have(key)]
+        # nobody has read a state that there was not
+        told = () if self.tell_others is None else self.log.may_have(keys)
         self.said.end(starts)
         try:
             self.log.start(starts)

@@ -7,7 +7,7 @@ import pytest
 
 from broker_lite.control.coordinators.kept_states import StateWrite
 from broker_lite.control.topics.topic_rules import NewTopic
-from broker_lite.coordinator.effects import NO_START
+from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey, ShareStates
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
 from tests.handler.share.share_requests import Sharer, acquired
@@ -215,3 +215,8 @@ def test_k28_others_are_told_of_states_that_they_may_have_read(broker: HandlerBr
     broker.cluster.create_topics([broker.cluster.plan_topic(NewTopic("u", 1))])
     broker.cluster.delete_topics([broker.cluster.topics["t"]])
     assert told == [ShareKey("g", sharer.topic_id, 0)]
+    del told[:]
+    shares.log._unloaded.add(0)
+    key = ShareKey("h", sharer.topic_id, 0)
+    shares.put_starts([ShareStart(*key, None, 0)])
+    assert told == [key]
