@@ -24,7 +24,14 @@ class TopicView(Protocol):
         """The number of its partitions."""
 
 
-class Topics(Protocol):
+class TopicsByName(Protocol):
+    """Topics that are found by their names."""
+
+    def get(self, name: str) -> TopicView | None:
+        """Return the topic of a name, or None if there is none."""
+
+
+class Topics(TopicsByName, Protocol):
     """A live view of all topics: it shows every change at once.
 
     Attributes:
@@ -35,9 +42,6 @@ class Topics(Protocol):
 
     prepared: "Mapping[str, Prepared]"
     is_visible: Callable[[str], bool] | None
-
-    def get(self, name: str) -> TopicView | None:
-        """Return the topic of a name, or None if there is none."""
 
     def by_id(self, topic_id: bytes) -> TopicView | None:
         """Return the topic of an id, or None if there is none."""
@@ -53,7 +57,7 @@ class Topics(Protocol):
 
 
 def hash_of_topics(
-    topics: Topics, names: Iterable[str], more: Callable[[str], Iterable[bytes]] | None = None
+    topics: TopicsByName, names: Iterable[str], more: Callable[[str], Iterable[bytes]] | None = None
 ) -> int:
     """Return a hash of those of some topics that exist: ids and partition counts; 0 without any.
 

@@ -12,10 +12,6 @@ from tests.support.raw_client import RawClient
 TIMEOUT_S: Final = 30.0
 WAIT_MS: Final = 300
 """How long a fetch waits: Kafka releases records beside the answer to the request."""
-_FAR: Final = 1_000_000
-"""An offset that no member gets: to acknowledge it changes nothing."""
-_NOT_READ: Final = 3, "This server does not host this topic-partition."
-"""The answer of a Kafka that still reads the state of the share partition."""
 Said = Sequence[tuple[int, int, Sequence[int]]]
 """What a member says about records: first and last offset, and the types."""
 
@@ -78,6 +74,7 @@ class ShareSide:
 
     def join(self, member: str) -> None:
         """Let a member join, and open its session, which acquires nothing yet."""
+        is_first = not self._clients
         self._clients[member] = RawClient("127.0.0.1", self._port, timeout_s=TIMEOUT_S)
 
         def is_assigned() -> bool:
@@ -87,7 +84,13 @@ class ShareSide:
         until(is_assigned)
         self.epochs[member] = 0
         self.fetch(member, 0, 1, False)
-        until(lambda: self.say(member, [(_FAR, _FAR, [1])], False) != [_NOT_READ])
+        if is_first:
+            self._await_state(member)
+
+    def _await_state(self, member: str) -> None:
+        """Acquire the first record and release it: Kafka reads the state beside the first fetch."""
+        until(lambda: bool(self.fetch(member, 1, 1, True)))
+        self.say(member, [(0, 0, [2])], False)
 
     def _beat(self, member: str, epoch: int) -> Any:
         return self._admin.call(

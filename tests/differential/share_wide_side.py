@@ -28,12 +28,8 @@ class WideSide(ShareSide):
         self._asked = range(topics)
         self._forgotten: dict[str, int] = {}
 
-    def join(self, member: str) -> None:
-        """Let a member join; the first one has the broker read the states of all topics."""
-        is_first = not self._clients
-        super().join(member)
-        if is_first:
-            self._prime(member, has_records=True)
+    def _await_state(self, member: str) -> None:
+        self._prime(member, has_records=True)
 
     def fetch(self, member: str, count: int, batch: int, strict: bool) -> Any:
         """Let a member acquire records of all topics."""

@@ -3,13 +3,13 @@
 import random
 from typing import Any, Final
 
+from tests.differential.share_differences import Step
 from tests.differential.share_wide_side import LONG_LOCK_MS
 
 MEMBERS: Final = ("a", "b")
 STEPS: Final = 30
 _ALL: Final = 10_000
 """Which topic is the first is not prescribed, so that a member has to get all of all topics."""
-Step = tuple[str, tuple[Any, ...]]
 Said = list[tuple[int, int, list[int]]]
 
 

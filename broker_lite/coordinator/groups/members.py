@@ -4,6 +4,10 @@ This module makes the checks that need no group, and finds the group. If the gro
 it is created for a member that joins without a member id. If it is empty and of the other protocol,
 it is replaced. A group can have members of both protocols; it is a consumer group then (G-106 to
 G-111).
+
+A difference to Kafka: a JoinGroup with a member id drops an empty group of a newer kind that has no
+offsets, and is refused (25). Kafka writes no tombstones then, so that the group is back after the
+next load. Here it stays away.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,6 @@
 """StreamsGroupHeartbeat: finds the group of a member, or creates it."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
@@ -10,6 +11,7 @@ from broker_lite.coordinator.streams import heartbeat
 from broker_lite.coordinator.streams.checks import check_heartbeat
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import LEAVE_EPOCH
+from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.errors import BrokerError, GroupIdNotFound, NotCoordinator
 from broker_lite.wire import messages
 
@@ -25,19 +27,30 @@ class StreamsMembers:
         self._registry = registry
 
     def heartbeat(
-        self, request: messages.StreamsGroupHeartbeatRequest, caller: Caller, now_ms: int
+        self,
+        request: messages.StreamsGroupHeartbeatRequest,
+        caller: Caller,
+        now_ms: int,
+        *,
+        told: ToldTopology | None = None,
     ) -> Effects:
         """Handle a StreamsGroupHeartbeat.
 
         A group is created for its first member. It takes the place of a classic group without
         members, whose offsets stay. Groups of other types are left alone, even if they are empty.
 
+        Args:
+            request: the decoded message.
+            caller: who sent it.
+            now_ms: the time.
+            told: the topology of the request, if prepare() has made it.
+
         Rule: U-03 (GroupMetadataManager.getOrCreateStreamsGroup).
         See: U-06.
         """
         effects = Effects()
         try:
-            check_heartbeat(request, caller.client_id, caller.version)
+            check_heartbeat(request, caller.client_id, caller.version, told)
             group, old = self._find(request, caller)
         except NotCoordinator:
             raise
@@ -51,13 +64,17 @@ class StreamsMembers:
                 new,
                 old,
                 lambda created: heartbeat.handle(
-                    new, request, caller, created, now_ms, takes_place=takes_place
+                    new, request, caller, created, now_ms, takes_place=takes_place, told=told
                 ),
                 effects,
             )
         else:
-            heartbeat.handle(group, request, caller, effects, now_ms)
+            heartbeat.handle(group, request, caller, effects, now_ms, told=told)
         return effects
+
+    def prepare(self, told: ToldTopology) -> Iterator[None]:
+        """Make what a heartbeat needs of its topology, step by step."""
+        return told.prepare(self._registry.topics)
 
     def _find(
         self, request: messages.StreamsGroupHeartbeatRequest, caller: Caller

@@ -6,7 +6,9 @@ follows.
 
 A difference to Kafka: the start offset moves behind aborted records at once. Kafka moves it with
 the next acknowledgement. Until then its aborted records count as in flight, and a group stops at an
-aborted transaction of `group.share.partition.max.record.locks` records.
+aborted transaction of `group.share.partition.max.record.locks` records. So
+DescribeShareGroupOffsets may tell a later start here, and acknowledgements of records that a member
+does not have may be refused with 121 instead of 42, or with another text.
 
 Rule: K-19 (SharePartition.maybeFilterAbortedTransactionalAcquiredRecords).
 """

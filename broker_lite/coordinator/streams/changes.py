@@ -7,6 +7,7 @@ from broker_lite.coordinator.streams import records
 from broker_lite.coordinator.streams.group import Configs, StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
 from broker_lite.coordinator.streams.tasks import TaskSets
+from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.streams.topology import NO_MAPS, Topology, size_of_topology
 
 
@@ -24,10 +25,11 @@ def put_current(group: StreamsGroup, member: StreamsMember, effects: Effects) ->
     group.roster.put(member)
 
 
-def put_topology(group: StreamsGroup, topology: Topology, effects: Effects) -> None:
-    """Store the topology, and write it."""
-    effects.write(records.topology_key(group.group_id), records.topology_value(topology))
-    hold_topology(group, topology)
+def put_topology(group: StreamsGroup, told: ToldTopology, effects: Effects) -> None:
+    """Store the first topology of a group, and write it."""
+    effects.write(records.topology_key(group.group_id), told.record)
+    group.roster.held.add(told.size_bytes)
+    group.topology, group.maps = told.topology, told.maps
 
 
 def hold_topology(group: StreamsGroup, topology: Topology | None) -> None:

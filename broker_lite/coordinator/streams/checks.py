@@ -8,7 +8,7 @@ from typing import Final
 
 from broker_lite.coordinator.streams.bounds import check_id_sizes, check_topology_size
 from broker_lite.coordinator.streams.member import STATIC_LEAVE_EPOCH
-from broker_lite.coordinator.streams.topology import texts_of, topology_of
+from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_blank, is_too_long
 from broker_lite.errors import InvalidRequest, StreamsInvalidTopology
 from broker_lite.wire import messages
@@ -18,13 +18,16 @@ Heartbeat = messages.StreamsGroupHeartbeatRequest
 _TASK_OFFSETS: Final = 1
 
 
-def check_heartbeat(request: Heartbeat, client_id: str, version: int = 0) -> None:
+def check_heartbeat(
+    request: Heartbeat, client_id: str, version: int = 0, told: ToldTopology | None = None
+) -> None:
     """Check what can be checked without knowing the group.
 
     Args:
         request: the decoded message.
         client_id: of its sender.
         version: of the request; the offsets of tasks are refused before version 1.
+        told: its topology, if that was prepared.
 
     Raises:
         InvalidRequest: a field is missing, not supported, or too long for a record.
@@ -47,7 +50,7 @@ def check_heartbeat(request: Heartbeat, client_id: str, version: int = 0) -> Non
         _demand(complete, "If one task-type is non-null, all must be non-null.")
     if request.member_epoch != 0:
         _demand(request.topology is None, "Topology can only be provided when (re-)joining.")
-    _check_texts(request, client_id)
+    _check_texts(request, client_id, told)
     check_id_sizes(request)
 
 
@@ -98,13 +101,13 @@ def _check_join(request: Heartbeat) -> None:
                 )
 
 
-def _check_texts(request: Heartbeat, client_id: str) -> None:
+def _check_texts(request: Heartbeat, client_id: str, told: ToldTopology | None) -> None:
     texts = [client_id, request.group_id, request.member_id]
     texts += [request.rack_id or "", request.process_id or ""]
     texts += [text for tag in request.client_tags or () for text in (tag.key, tag.value)]
     if request.user_endpoint is not None:
         texts.append(request.user_endpoint.host)
-    if request.topology is not None:
-        texts += texts_of(topology_of(request.topology))
-    if any(map(is_too_long, texts)):
+    if told is None and request.topology is not None:
+        told = ToldTopology(request.topology)
+    if any(map(is_too_long, texts)) or (told is not None and told.has_long_text):
         raise InvalidRequest(f"A text has more than {TEXT_BYTES_MAX} bytes.")

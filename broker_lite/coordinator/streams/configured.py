@@ -6,7 +6,7 @@ them would hold up all other clients.
 Rule: U-12 (InternalTopicManager).
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from enum import IntEnum
 from functools import cache
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ from broker_lite.coordinator.streams.partition_counts import (
     partition_counts,
 )
 from broker_lite.coordinator.streams.topology import Subtopology, TopicInfo, Topology
-from broker_lite.coordinator.topics import Topics
+from broker_lite.coordinator.topics import TopicsByName
 from broker_lite.errors import StreamsInvalidTopology, UnknownServerError
 
 TASKS_MAX: Final = 5_000
@@ -82,12 +82,28 @@ class ConfiguredTopology(NamedTuple):
         return self.problem is None
 
 
-def configure(topology: Topology, topics: Topics) -> ConfiguredTopology:
+def configure(topology: Topology, topics: TopicsByName) -> ConfiguredTopology:
     """Find the numbers of partitions of all topics of a topology, and what is missing.
 
     Raises:
         StreamsInvalidTopology: the numbers cannot be found, or there would be too many tasks.
         UnknownServerError: the topology contradicts itself in a way at which Kafka fails, too.
+    """
+    steps = configure_in_steps(topology, topics)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: ConfiguredTopology = done.value
+            return found
+
+
+def configure_in_steps(
+    topology: Topology, topics: TopicsByName
+) -> Generator[None, None, ConfiguredTopology]:
+    """Do as configure(), and let the caller do something else after each 10 ms or so.
+
+    The topics may not change meanwhile.
     """
     sources = {name for each in topology.subtopologies for name in each.source_topics}
     missing = sorted(name for name in sources if topics.get(name) is None)
@@ -101,10 +117,12 @@ def configure(topology: Topology, topics: Topics) -> ConfiguredTopology:
 
     try:
         counts = partition_counts(topology, existing)
+        yield
         subtopologies = {
             each.subtopology_id: _configured(each, counts, topics)
             for each in sorted(topology.subtopologies)
         }
+        yield
         to_create = _to_create(subtopologies, topics)
     except IncorrectlyPartitioned as error:
         return _failed(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, str(error))
@@ -122,7 +140,7 @@ def _failed(code: StatusCode, detail: str) -> ConfiguredTopology:
 
 
 def _configured(
-    subtopology: Subtopology, counts: Mapping[str, int], topics: Topics
+    subtopology: Subtopology, counts: Mapping[str, int], topics: TopicsByName
 ) -> ConfiguredSubtopology:
     task_count = 0
     for name in subtopology.inputs():
@@ -145,7 +163,7 @@ def _counted(topic: TopicInfo, counts: Mapping[str, int]) -> TopicInfo:
 
 
 def _to_create(
-    subtopologies: Mapping[str, ConfiguredSubtopology], topics: Topics
+    subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicsByName
 ) -> dict[str, TopicInfo]:
     """Return the internal topics that do not exist, by name, in the order of Kafka's map.
 

@@ -15,6 +15,7 @@ from broker_lite.coordinator.streams.leave import leave, write_target
 from broker_lite.coordinator.streams.member import LEAVE_EPOCH, StreamsMember
 from broker_lite.coordinator.streams.plan import Plan, make_plan
 from broker_lite.coordinator.streams.tasks import entries_of
+from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.texts import cut
 from broker_lite.coordinator.timers import INITIAL_DELAY
 from broker_lite.errors import BrokerError
@@ -31,6 +32,7 @@ def handle(
     now_ms: int,
     *,
     takes_place: bool = False,
+    told: ToldTopology | None = None,
 ) -> None:
     """Answer a StreamsGroupHeartbeat that `check_heartbeat` accepted.
 
@@ -44,12 +46,13 @@ def handle(
         now_ms: the time.
         takes_place: whether the group is new, and takes the place of a classic group; then the
             first answer has its endpoint epoch, as in Kafka.
+        told: the topology of the request, if that was prepared.
     """
     try:
         if request.member_epoch == LEAVE_EPOCH:
             response = leave(group, request, effects)
         else:
-            plan = make_plan(group, request, caller, now_ms)
+            plan = make_plan(group, request, caller, now_ms, told)
             is_new = group.is_unwritten
             response = _carry_out(group, plan, request, effects, now_ms)
             if is_new:
@@ -78,8 +81,8 @@ def _carry_out(
     member_id = plan.member.member_id
     if member_id not in group.roster.members or plan.member != plan.before:
         changes.put_member(group, plan.member, effects)
-    if plan.is_new_topology:
-        changes.put_topology(group, plan.topology, effects)
+    if plan.brought is not None:
+        changes.put_topology(group, plan.brought, effects)
     group.configured, group.missing = plan.configured, plan.configured.missing
     group.is_metadata_stale = False
     if plan.epoch is not None:

@@ -20,8 +20,10 @@ from broker_lite.coordinator.streams.group import NOT_VALIDATED, Configs, Stream
 from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, size_of_member
 from broker_lite.coordinator.streams.reconcile import Reconciliation, reconcile
 from broker_lite.coordinator.streams.tasks import NO_TASKS, Tasks, TaskSets, contains, tasks_of
-from broker_lite.coordinator.streams.topology import Topology, size_of_topology, topology_of
+from broker_lite.coordinator.streams.told import ToldTopology
+from broker_lite.coordinator.streams.topology import Topology
 from broker_lite.coordinator.timers import INITIAL_DELAY
+from broker_lite.coordinator.topics import hash_of_topics
 from broker_lite.errors import (
     FencedMemberEpoch,
     GroupMaxSizeReached,
@@ -50,7 +52,7 @@ class Plan(NamedTuple):
         member: with the data of the request.
         reconciled: after its next step.
         topology: what the group runs from now on.
-        is_new_topology: whether the member brought it.
+        brought: the topology if the group has it from this member.
         configured: the topology with its topics.
         epoch: the next group epoch, None if this one goes on.
         delays: whether the first assignment waits for more members from now on.
@@ -62,7 +64,7 @@ class Plan(NamedTuple):
     member: StreamsMember
     reconciled: StreamsMember
     topology: Topology
-    is_new_topology: bool
+    brought: ToldTopology | None
     configured: ConfiguredTopology
     epoch: NewEpoch | None
     delays: bool
@@ -70,8 +72,21 @@ class Plan(NamedTuple):
     statuses: tuple[Status, ...]
 
 
-def make_plan(group: StreamsGroup, request: Heartbeat, caller: Caller, now_ms: int) -> Plan:
+def make_plan(
+    group: StreamsGroup,
+    request: Heartbeat,
+    caller: Caller,
+    now_ms: int,
+    told: ToldTopology | None = None,
+) -> Plan:
     """Return what a heartbeat changes.
+
+    Args:
+        group: of the request.
+        request: the decoded message.
+        caller: who sent it.
+        now_ms: the time.
+        told: the topology of the request, if that was prepared.
 
     Raises:
         BrokerError: the heartbeat is refused.
@@ -80,9 +95,12 @@ def make_plan(group: StreamsGroup, request: Heartbeat, caller: Caller, now_ms: i
     """
     before = _admit(group, request)
     member = _updated(before, request, caller)
-    topology, is_new_topology = _topology(group, request)
-    _check_memory(group, member, topology)
-    metadata_hash, configured = _configured(group, topology)
+    if told is None and request.topology is not None:
+        told = ToldTopology(request.topology)
+    topology = _topology(group, told)
+    brought = told if group.topology is None else None
+    _check_memory(group, member, brought)
+    metadata_hash, configured = _configured(group, topology, told)
     validated_epoch = NOT_VALIDATED
     if configured.is_ready:
         validated_epoch = topology.epoch
@@ -110,7 +128,7 @@ def make_plan(group: StreamsGroup, request: Heartbeat, caller: Caller, now_ms: i
         member,
         reconciled,
         topology,
-        is_new_topology,
+        brought,
         configured,
         new if is_next else None,
         delays and not group.timers.is_set(INITIAL_DELAY, ""),
@@ -182,43 +200,52 @@ def _updated(member: StreamsMember, request: Heartbeat, caller: Caller) -> Strea
     return replace(member, **changes)
 
 
-def _topology(group: StreamsGroup, request: Heartbeat) -> tuple[Topology, bool]:
-    """Return the topology of the group, and whether the request brings it.
+def _topology(group: StreamsGroup, told: ToldTopology | None) -> Topology:
+    """Return the topology that the group runs: its own, or else that of the request.
 
     Rule: U-10 (GroupMetadataManager.maybeUpdateTopology).
     """
     known = group.topology
-    if request.topology is None:
+    if told is None:
         if known is None:
             raise UnknownServerError
-        return known, False
-    told = topology_of(request.topology)
-    if told.epoch < 0 or len(told.by_id()) < len(told.subtopologies):
+        return known
+    topology = told.topology
+    if topology.epoch < 0 or len(topology.by_id()) < len(topology.subtopologies):
         raise UnknownServerError
     if known is None:
-        return told, True
-    if known.epoch <= told.epoch and not known.is_same(told):
+        return topology
+    if known.epoch <= topology.epoch and not known.is_same(topology):
         raise InvalidRequest("Topology updates are not supported yet.")
-    return known, False
+    return known
 
 
-def _check_memory(group: StreamsGroup, member: StreamsMember, topology: Topology) -> None:
+def _check_memory(group: StreamsGroup, member: StreamsMember, brought: ToldTopology | None) -> None:
     old = group.roster.members.get(member.member_id)
     more_bytes = size_of_member(member) - (0 if old is None else size_of_member(old))
-    if topology is not group.topology:
-        more_bytes += size_of_topology(topology) - size_of_topology(group.topology)
+    if brought is not None:
+        more_bytes += brought.size_bytes
     group.roster.held.demand(more_bytes, group.settings.held_bytes_max)
 
 
-def _configured(group: StreamsGroup, topology: Topology) -> tuple[int, ConfiguredTopology]:
+def _configured(
+    group: StreamsGroup, topology: Topology, told: ToldTopology | None
+) -> tuple[int, ConfiguredTopology]:
     """Return the hash of the topics, and the topology with them: found again if they changed."""
     configured = group.configured
     if configured is not None and group.topology is not None and not group.is_metadata_stale:
         return group.metadata_hash, configured
-    metadata_hash = group.hash_of(topology)
+    if told is not None and told.topology == topology:
+        metadata_hash = hash_of_topics(group.topics, told.maps.required_topics)
+    else:
+        told, metadata_hash = None, group.hash_of(topology)
     is_changed = group.topology is None or metadata_hash != group.metadata_hash
     if configured is None or is_changed:
-        configured = configure(topology, group.topics)
+        configured = (
+            configure(topology, group.topics)
+            if told is None
+            else told.configure(group.topics, metadata_hash)
+        )
     return metadata_hash, configured
 
 

@@ -15,10 +15,13 @@ refused, as by Kafka 4.3.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
+from broker_lite.coordinator.groups.streams_members import StreamsMembers
 from broker_lite.coordinator.streams.bounds import check_topology_size
+from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import (
     BrokerError,
@@ -32,6 +35,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import ask_group, check_group, wait_for_turn
 from broker_lite.handler.groups.describe import Kind, describe_groups
+from broker_lite.handler.large import LargeRequest, in_turns
 from broker_lite.handler.refusals import tell_group
 from broker_lite.handler.streams.internal_topics import create_missing
 from broker_lite.security.acls.acl import Operation
@@ -82,10 +86,26 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
         response = _refusal(error)
         tell_group(context, request, body.group_id, response)
         return encode(message, response, request)
-    event = context.groups.coordinator.streams.heartbeat
+    members = context.groups.coordinator.streams
+    event = partial(members.heartbeat, told=await _prepared(members, request, body))
     response = await ask_group(context, request, event, body, _refusal)
     await create_missing(context, request, body.group_id, response)
     return encode(message, response, request)
+
+
+async def _prepared(
+    members: StreamsMembers, request: Request, body: messages.StreamsGroupHeartbeatRequest
+) -> ToldTopology | None:
+    """Make what the group needs of a large topology, and let others have their turn in between.
+
+    See: U-07.
+    """
+    if body.topology is None or not isinstance(request, LargeRequest):
+        return None
+    told = ToldTopology(body.topology)
+    async for _ in in_turns(members.prepare(told), at_least=1):
+        pass
+    return told
 
 
 async def _check_topics(

@@ -11,6 +11,7 @@ from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.heartbeat import handle
 from broker_lite.coordinator.streams.leave import on_timer
 from broker_lite.coordinator.streams.replay import apply_record
+from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.timers import TimerKey, Timers
 from broker_lite.wire import messages
 from tests.coordinator.consumer.consumer_driver import FakeTopics
@@ -63,18 +64,20 @@ class Driver:
         self.now_ms = 1000
         self._owned: dict[str, Mapping[str, Any]] = {}
 
-    def join(self, member: str, told: Any = PLAIN, **fields: Any) -> Any:
+    def join(self, member: str, message: Any = PLAIN, **fields: Any) -> Any:
         """Let a member join in a process of its own name."""
         empty: dict[str, Any] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
-        join = {"rebalance_timeout_ms": 5000, "process_id": member, "topology": told}
+        join = {"rebalance_timeout_ms": 5000, "process_id": member, "topology": message}
         return self.beat(member, 0, **{**join, **empty, **fields})
 
-    def beat(self, member: str, epoch: int, **fields: Any) -> Any:
+    def beat(
+        self, member: str, epoch: int, *, told: ToldTopology | None = None, **fields: Any
+    ) -> Any:
         request = Request(group_id="g", member_id=member, member_epoch=epoch, **fields)
-        check_heartbeat(request, "c")
+        check_heartbeat(request, "c", told=told)
         self.effects = Effects()
         caller = Caller(0, "c", "/127.0.0.1", object())
-        handle(self.group, request, caller, self.effects, self.now_ms)
+        handle(self.group, request, caller, self.effects, self.now_ms, told=told)
         self.log += self.effects.records
         ((_, response),) = self.effects.replies
         if response.error_code == 0 and response.active_tasks is not None:

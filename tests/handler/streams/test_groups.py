@@ -1,11 +1,15 @@
 """StreamsGroupHeartbeat and StreamsGroupDescribe through their handlers, with internal topics."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.coordinator.streams.told import ToldTopology
+from broker_lite.coordinator.topics import TopicsByName
 from broker_lite.handler.authorized import GROUP_OPERATIONS, NOT_ASKED
+from broker_lite.handler.large import LARGE_BYTES
 from broker_lite.handler.streams.groups import STREAMS_VERSION
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
@@ -58,6 +62,29 @@ def test_u07_a_member_gets_its_tasks(broker: HandlerBroker) -> None:
         ("0", [0, 1])
     ]
     assert beat(broker, 2).active_tasks is None
+
+
+def test_u07_a_large_topology_is_prepared_before_the_group_is_asked(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its request is decoded in slices, and what the group needs of it is made in slices, too."""
+    steps: list[int] = []
+    make = ToldTopology.prepare
+
+    def prepare(told: ToldTopology, topics: TopicsByName) -> Iterator[None]:
+        for number, step in enumerate(make(told, topics)):
+            steps.append(number)
+            yield step
+
+    monkeypatch.setattr(ToldTopology, "prepare", prepare)
+    names = [f"changelog-{number:020}" for number in range(LARGE_BYTES // 30)]
+    answer = join(broker, topology(*names))
+    assert (answer.error_code, answer.member_epoch) == (0, 2)
+    assert [each.status_code for each in answer.status] == [3]
+    assert len(steps) > 5
+    steps.clear()
+    assert join(broker, topology(), group="small").error_code == 0
+    assert not steps
 
 
 @pytest.mark.parametrize(
