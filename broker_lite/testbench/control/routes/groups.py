@@ -1,16 +1,16 @@
 """Groups: members, offsets and lag; waits; rebalances, kicks and new offsets."""
 
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 import msgspec
 
-from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Done, Resource
 from broker_lite.testbench.coordinated import check_all_coordinated
 from broker_lite.testbench.errors import ControlError
+from broker_lite.testbench.group_kicks import put_out
 from broker_lite.testbench.group_offsets import commit_offsets
 from broker_lite.testbench.group_views import (
     GroupSummary,
@@ -24,7 +24,6 @@ from broker_lite.wire import messages
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-_LEAVE_WITH_REASON: Final = 5
 
 State = Literal[
     "Empty",
@@ -141,19 +140,7 @@ async def kick(call: Call) -> GroupView:
         ids = ", ".join(each.id for each in view.members) or "no members"
         text = f"group {group_id} has no member {name!r}; there are {ids}"
         raise ControlError(_NOT_FOUND, text)
-    service = life.coordinators.groups
-    identity = messages.LeaveGroupRequest.MemberIdentity(
-        member_id=member.id,
-        group_instance_id=member.instance_id,
-        reason="removed by the control API",
-    )
-    request = messages.LeaveGroupRequest(group_id=group_id, members=[identity])
-    caller = Caller(_LEAVE_WITH_REASON, "", "", None)
-    answer = cast(
-        "messages.LeaveGroupResponse",
-        await service.ask(service.coordinator.members.leave, group_id, request, caller),
-    )
-    code = ErrorCode(answer.error_code or answer.members[0].error_code)
+    code = await put_out(life, group_id, member.id, member.instance_id)
     if code:
         raise ControlError(_CONFLICT, f"member {name} of group {group_id}: {code.name}")
     return view_of(life, group_id)

@@ -6,6 +6,7 @@ import msgspec
 
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.server.life import Life
+from broker_lite.testbench.alone import check_is_alone
 from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.errors import ControlError
@@ -16,6 +17,8 @@ _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _WAIT_RUNS: Final = 100
 """A wait answers with so many runs: whoever wants all of them asks for them."""
+
+_WHAT: Final = "what share groups have in flight"
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -59,6 +62,7 @@ async def get_in_flight(call: Call) -> ShareView:
     """Tell which records of a share group are in flight, in which state, and how far it is."""
     query, life, group_id = call.query, call.bench.life, call.path["group"]
     assert isinstance(query, InFlightQuery)
+    check_is_alone(life, _WHAT)
     group = _share_group(life, group_id)
     if group is None:
         raise ControlError(_NOT_FOUND, f"there is no group {group_id!r}")
@@ -69,6 +73,7 @@ async def wait_for_in_flight(call: Call) -> ShareView:
     """Wait until members of a share group have accepted records, or nothing is in flight."""
     wanted, bench, group_id = call.body, call.bench, call.path["group"]
     assert isinstance(wanted, InFlightWait)
+    check_is_alone(bench.life, _WHAT)
     found = nothing_shared(group_id)
 
     async def is_met() -> bool:

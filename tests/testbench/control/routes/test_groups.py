@@ -1,6 +1,7 @@
 """Groups by the control API: what they are, waits, rebalances, kicks, offsets.
 
-Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_views.
+Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_kicks,
+broker_lite.testbench.group_views.
 """
 
 import re
@@ -14,11 +15,12 @@ from urllib.parse import quote
 import pytest
 from confluent_kafka import Consumer
 
-from broker_lite.errors import NotCoordinator
+from broker_lite.errors import ErrorCode, NotCoordinator
 from broker_lite.testbench.group_views import view_of
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.testing.processes.forks import ControlRefused
 from broker_lite.wire import messages
+from tests.differential.share_side import ShareSide, id_of
 from tests.support.raw_client import RawClient
 
 WAIT_MS = 20_000
@@ -321,5 +323,16 @@ def test_a_streams_group_is_seen_with_the_partitions_of_its_tasks(broker: Broker
         assert [each["assigned"] for each in seen["members"]] == [{"t": [0, 1, 2, 3]}]
         asked(broker, "POST", "/v1/groups/s/rebalance")
         assert asked(broker, "GET", "/v1/groups/s")["state"] == "Assigning"
-        client.call("StreamsGroupHeartbeat", 0, **fields, member_epoch=-1)
-        assert asked(broker, "GET", "/v1/groups/s")["state"] == "Empty"
+        kicked = asked(broker, "DELETE", "/v1/groups/s/members/m")
+        assert (kicked["state"], kicked["members"]) == ("Empty", [])
+        answer = client.call("StreamsGroupHeartbeat", 0, **fields, member_epoch=2)
+        assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_of_a_share_group_is_kicked(broker: Broker) -> None:
+    side = ShareSide(broker.port, "g", {})
+    side.join("a")
+    kicked = asked(broker, "DELETE", f"/v1/groups/g/members/{id_of('a')}")
+    assert (kicked["state"], kicked["members"]) == ("Empty", [])
+    assert side._beat("a", 2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    side.close()

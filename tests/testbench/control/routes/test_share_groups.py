@@ -3,12 +3,22 @@
 Also tests: broker_lite.testbench.share_views.
 """
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from broker_lite.testbench.control.resource import Call
+from broker_lite.testbench.control.routes.share_groups import (
+    InFlightQuery,
+    InFlightWait,
+    get_in_flight,
+    wait_for_in_flight,
+)
+from broker_lite.testbench.errors import ControlError
 from broker_lite.testing import Broker, BrokerFailed
 from tests.differential.share_side import ShareSide, id_of
 
@@ -170,6 +180,17 @@ def test_what_is_no_share_group(
     prepare(broker)
     with pytest.raises(BrokerFailed, match=text):
         broker.control("GET", path)
+
+
+def test_each_process_has_records_in_flight_of_its_own() -> None:
+    cluster = SimpleNamespace(all_node_ids=[1, 2], node_ids=[1])
+    bench: Any = SimpleNamespace(life=SimpleNamespace(cluster=cluster))
+    for handle, query, body in (
+        (get_in_flight, InFlightQuery(), None),
+        (wait_for_in_flight, None, InFlightWait()),
+    ):
+        with pytest.raises(ControlError, match="have in flight: not with several processes"):
+            asyncio.run(handle(Call(bench, {"group": "g"}, query, body)))
 
 
 def test_a_deleted_topic_is_not_told(broker: Broker, side: ShareSide) -> None:
