@@ -137,9 +137,11 @@ class ShareLog:
     def forget(self, key: ShareKey) -> None:
         """See KeepsStates: here the states do not grow old."""
 
-    def may_have(self, key: ShareKey) -> bool:
-        """Return whether there may be a state; nobody knows while it cannot be read."""
-        return self.states.get(key) is not None or not self._is_available(self.place_of(key))
+    def may_have(self, keys: Sequence[ShareKey]) -> Sequence[ShareKey]:
+        """Return those that may have a state; of none is that known while some cannot be read."""
+        if self._unloaded or self._loading:
+            return keys
+        return [key for key in keys if self.states.get(key) is not None]
 
     # -- writing
 

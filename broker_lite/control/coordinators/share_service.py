@@ -55,8 +55,7 @@ class Shares:
         held: how much memory the states take, kept and in flight.
         listeners: who waits for records.
         elsewhere: the states, if another process keeps them; else None.
-        tell_others: called with share partitions that other processes lead, if their states begin
-            anew or end; None if there are no such processes.
+        tell_others: told of states that begin anew or end; None if nobody else reads states.
         find_ends: asks other processes where partitions end; None if there are none.
         sessions: those of each broker.
         said: what members have said about records, as far as it was written.
@@ -118,9 +117,8 @@ class Shares:
         keys: list[ShareKey] = []
         if self._partitions or self._begun or self.tell_others is not None:
             keys = [ShareKey(*start[:3]) for start in starts]
-        told: list[ShareKey] = []
-        if self.tell_others is not None:  # nobody has read a state that there was not
-            told = [key for key in keys if self.log.may_have(key)]
+        # nobody has read a state that there was not
+        told = () if self.tell_others is None else self.log.may_have(keys)
         self.said.end(starts)
         try:
             self.log.start(starts)
@@ -135,6 +133,7 @@ class Shares:
         """Forget states that another process has begun anew, or ended, and what is in flight."""
         for key in keys:
             self._begun.pop(key, None)
+            self.said.end([ShareStart(*key, None, 0)])
             if self.elsewhere is not None:
                 self.elsewhere.refuse(key, NotLeaderOrFollower())
             self._forget(key)

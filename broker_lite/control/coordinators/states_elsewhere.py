@@ -110,6 +110,10 @@ class StatesElsewhere:
                     del self._reading[key]
         return failures
 
+    def let_go(self, key: ShareKey) -> None:
+        """Keep only the epoch of a held state: a share partition has the rest from now on."""
+        self._held[key].batches = []
+
     def forget(self, key: ShareKey) -> None:
         """See KeepsStates."""
         self._held.pop(key, None)

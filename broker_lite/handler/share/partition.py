@@ -147,6 +147,8 @@ async def opened(context: HandlerContext, found: Found) -> SharePartition | None
         if not shares.needs_start(key):  # another request has begun meanwhile
             start = log.log_start_offset
     partition = shares.open(key, start)
+    if shares.elsewhere is not None:
+        shares.elsewhere.let_go(key)
     partition.advance_to(log.log_start_offset)
     return partition
 

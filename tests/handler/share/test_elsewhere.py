@@ -7,7 +7,7 @@ import pytest
 
 from broker_lite.control.coordinators.kept_states import StateWrite
 from broker_lite.control.topics.topic_rules import NewTopic
-from broker_lite.coordinator.effects import NO_START
+from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey, ShareStates
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
 from tests.handler.share.share_requests import Sharer, acquired
@@ -41,7 +41,7 @@ class Keeper:
         self.read_count += len(keys)
         if self.failure is not None:
             return dict.fromkeys(keys, self.failure)
-        return {key: self.states._by_key[key] for key in keys if key in self.states}
+        return {key: _copy(self.states._by_key[key]) for key in keys if key in self.states}
 
     async def write(
         self, group_id: str, writes: Sequence[StateWrite]
@@ -53,6 +53,12 @@ class Keeper:
                 assert state_epoch == EPOCH
                 self.states.update(key, update, leader_epoch, 0)
         return [self.refusal for _ in writes]
+
+
+def _copy(kept: KeptState) -> KeptState:
+    state = KeptState(kept.start_offset, kept.state_epoch, 0)
+    state.batches = kept.batches
+    return state
 
 
 class Scene:
@@ -99,6 +105,10 @@ def test_k28_a_refused_change_drops_what_is_in_flight(broker: HandlerBroker) -> 
     assert sharer.say({0: [(4, 5, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(4, 9, 1)]
     assert scene.keeper.read_count == 2
+    assert scene.shares.elsewhere is not None
+    held = scene.shares.elsewhere.get(scene.key)
+    assert held is not None
+    assert held.batches == []
 
 
 def test_k20_k28_latest_loses_nothing_when_the_first_change_is_refused(
@@ -152,7 +162,10 @@ def test_k28_a_state_that_begins_anew_is_read_again(broker: HandlerBroker) -> No
     sharer = scene.sharer
     sharer.append(10)
     assert acquired(sharer.fetch()) == [(0, 9, 1)]
+    assert sharer.say({0: [(0, 0, [1])]}) == {0: OK}
+    assert scene.shares.said.of(scene.key) == {1: 1}
     scene.shares.states_began([scene.key])
+    assert scene.shares.said.of(scene.key) == {}
     scene.keeper.states._put(scene.key, KeptState(7, EPOCH, 0))
     assert sharer.say({0: [(0, 3, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(7, 9, 1)]
@@ -202,3 +215,8 @@ def test_k28_others_are_told_of_states_that_they_may_have_read(broker: HandlerBr
     broker.cluster.create_topics([broker.cluster.plan_topic(NewTopic("u", 1))])
     broker.cluster.delete_topics([broker.cluster.topics["t"]])
     assert told == [ShareKey("g", sharer.topic_id, 0)]
+    del told[:]
+    shares.log._unloaded.add(0)
+    key = ShareKey("h", sharer.topic_id, 0)
+    shares.put_starts([ShareStart(*key, None, 0)])
+    assert told == [key]
