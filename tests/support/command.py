@@ -1,6 +1,7 @@
 """The command line of what runs from a seed: tests that go on for longer than a suite may."""
 
 import argparse
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +26,8 @@ def seeded_main(
 ) -> int:
     """Run from the command line; print the faults and the figures.
 
+    The folder of a run that has failed is kept, with the logs of its brokers.
+
     Args:
         run: from a seed, how often or how much, and an empty folder.
         description: of the program; its first line is shown.
@@ -38,8 +41,16 @@ def seeded_main(
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(f"--{count}", type=int, default=default)
     options = vars(parser.parse_args())
-    with tempfile.TemporaryDirectory(prefix=f"{count}-") as folder:
-        found = run(options["seed"], options[count], Path(folder))
+    folder = Path(tempfile.mkdtemp(prefix=f"{count}-"))
+    is_kept = True
+    try:
+        found = run(options["seed"], options[count], folder)
+        is_kept = bool(found.faults)
+    finally:
+        if is_kept:
+            print(f"logs and data are kept in {folder}")
+        else:
+            shutil.rmtree(folder)
     for fault in found.faults[:FAULTS_SHOWN_MAX]:
         print(fault)
     print(found.summary())
