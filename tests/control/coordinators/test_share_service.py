@@ -69,6 +69,7 @@ def test_k15_locks_end_with_the_alarm(node: Node) -> None:
     assert node.groups.shares.next_deadline_ms() is None
 
 
+@pytest.mark.as_written
 def test_k15_very_many_locks_end_in_slices(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_service, "SLICE_S", 0.0)
     key, _ = begun(node)

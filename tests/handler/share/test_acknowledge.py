@@ -122,6 +122,7 @@ def test_durations_are_javas(text: str, ms: int) -> None:
     assert duration_ms(text) == ms
 
 
+@pytest.mark.as_written
 def test_many_types_are_taken_in_turns(broker: HandlerBroker) -> None:
     count = 3 * RUNS_MAX
     sharer = Sharer(broker)
@@ -150,6 +151,7 @@ def test_k31_a_refused_record_far_behind_refuses_all(sharer: Sharer) -> None:
     assert sharer.say({0: [(10, 2 * RUNS_MAX + 9, [1, 2] * RUNS_MAX)]}) == {0: (0, None)}
 
 
+@pytest.mark.as_written
 def test_a_session_that_ends_between_two_turns_loses_the_rest(broker: HandlerBroker) -> None:
     count = 3 * RUNS_MAX
     sharer = Sharer(broker)

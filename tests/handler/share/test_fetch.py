@@ -358,6 +358,7 @@ def test_members_take_turns_over_many_records(broker: HandlerBroker) -> None:
     assert all(one < other for one, other in pairwise(sorted(seen)))
 
 
+@pytest.mark.as_written
 def test_k35_others_have_their_turn(broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Very many partitions are looked at in slices: here of one partition."""
     monkeypatch.setattr(large, "TURN_S", 0.0)

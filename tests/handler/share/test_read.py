@@ -79,6 +79,7 @@ def _short_batch(path: str, do: Callable[[], bytes]) -> bytes:
     return data[:-1] if path.endswith(".log") else data
 
 
+@pytest.mark.as_written
 def test_k11_many_bytes_are_read_in_a_thread(
     broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +96,7 @@ def test_k11_many_bytes_are_read_in_a_thread(
     assert acquired(sharer.fetch()) == [(10, 19, 1)]
 
 
+@pytest.mark.as_written
 def test_records_that_are_read_are_acquired_only_where_they_are_in_flight(
     broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
