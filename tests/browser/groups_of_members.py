@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from broker_lite.testing import Broker
 from broker_lite.wire import messages
-from tests.differential.share_side import ShareSide
 from tests.differential.streams_side import StreamsSide
+from tests.support.share_members import ShareMembers
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
 Heartbeat = messages.StreamsGroupHeartbeatRequest
@@ -28,7 +28,7 @@ _SUMS = Heartbeat.Subtopology(
 class Sharing(NamedTuple):
     """The group "jobs", which reads the topic of that name."""
 
-    side: ShareSide
+    side: ShareMembers
 
 
 class Streaming(NamedTuple):
@@ -63,7 +63,7 @@ class Streaming(NamedTuple):
 @contextmanager
 def sharing(broker: Broker) -> Iterator[Sharing]:
     """A member that has 10 of 12 records, of which it has said something about 6."""
-    side = ShareSide(broker.port, "jobs", {"share.auto.offset.reset": "earliest"})
+    side = ShareMembers(broker.port, "jobs", {"share.auto.offset.reset": "earliest"})
     for member in ("a", "b"):
         side.join(member)
     side.append(11)

@@ -7,8 +7,8 @@ import pytest
 
 from broker_lite.testing import Broker, BrokerFailed, ShareGroup, StreamsGroup
 from broker_lite.wire import messages
-from tests.differential.share_side import ShareSide, id_of
 from tests.differential.streams_side import StreamsSide
+from tests.support.share_members import ShareMembers, id_of
 
 SOON = timedelta(milliseconds=10)
 
@@ -33,16 +33,16 @@ def streams(broker: Broker) -> Iterator[StreamsSide]:
 
 
 @pytest.fixture
-def side(broker: Broker) -> Iterator[ShareSide]:
+def side(broker: Broker) -> Iterator[ShareMembers]:
     """A group with a member that has acquired the only record of the topic "g"."""
-    side = ShareSide(broker.port, "g", {"share.auto.offset.reset": "earliest"})
+    side = ShareMembers(broker.port, "g", {"share.auto.offset.reset": "earliest"})
     side.join("a")
     side.fetch("a", 10, 10, True)
     yield side
     side.close()
 
 
-def test_a_share_group(broker: Broker, side: ShareSide) -> None:
+def test_a_share_group(broker: Broker, side: ShareMembers) -> None:
     group = broker.wait_for_share_group("g", in_flight=1)
     assert isinstance(group, ShareGroup)
     assert (group.state, group.lag, group.accepted) == ("Stable", 1, 0)

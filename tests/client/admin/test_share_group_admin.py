@@ -17,14 +17,14 @@ from broker_lite.client.admin.share_group_admin import (
     share_offsets,
 )
 from broker_lite.errors import ErrorCode
-from tests.differential.share_side import ShareSide, id_of
+from tests.support.share_members import ShareMembers, id_of
 
 
 @pytest.fixture
-def side(bootstrap: str) -> Iterator[ShareSide]:
+def side(bootstrap: str) -> Iterator[ShareMembers]:
     """A group that has accepted the only record of the topic with its name."""
     port = int(bootstrap.rpartition(":")[2])
-    side = ShareSide(port, "shared", {"share.auto.offset.reset": "earliest"})
+    side = ShareMembers(port, "shared", {"share.auto.offset.reset": "earliest"})
     side.join("a")
     side.fetch("a", 10, 10, True)
     side.say("a", [(0, 0, [1])], False)
@@ -32,7 +32,7 @@ def side(bootstrap: str) -> Iterator[ShareSide]:
     side.close()
 
 
-def test_a_share_group(bootstrap: str, side: ShareSide) -> None:
+def test_a_share_group(bootstrap: str, side: ShareMembers) -> None:
     with Client(bootstrap) as client:
         group = describe_share_group(client, "shared")
         assert (group.group_state, [each.member_id for each in group.members]) == (
@@ -59,7 +59,7 @@ def test_a_share_group(bootstrap: str, side: ShareSide) -> None:
 
 def test_a_group_that_has_not_read(bootstrap: str) -> None:
     port = int(bootstrap.rpartition(":")[2])
-    side = ShareSide(port, "unread", {"share.auto.offset.reset": "earliest"})
+    side = ShareMembers(port, "unread", {"share.auto.offset.reset": "earliest"})
     side.join("a")
     with Client(bootstrap) as client:
         assert share_offsets(client, "unread") == {("unread", 0): ShareOffset(None, None, None)}

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.differential.share_side import ShareSide, id_of
 from tests.support.command_line import CommandLine
 from tests.support.reference_kafka import run_tool
+from tests.support.share_members import ShareMembers, id_of
 
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 ERRORS = "org.apache.kafka.common.errors."
@@ -22,10 +22,10 @@ def groups(command: CommandLine, bootstrap: str) -> CommandLine:
 
 
 @pytest.fixture
-def side(bootstrap: str, topic: str) -> Iterator[ShareSide]:
+def side(bootstrap: str, topic: str) -> Iterator[ShareMembers]:
     """A group that has accepted 4 of 10 records of the topic with its name."""
     port = int(bootstrap.rpartition(":")[2])
-    side = ShareSide(port, topic, {"share.auto.offset.reset": "earliest"})
+    side = ShareMembers(port, topic, {"share.auto.offset.reset": "earliest"})
     side.join("a")
     side.append(9)
     side.fetch("a", 10, 10, True)
@@ -35,7 +35,7 @@ def side(bootstrap: str, topic: str) -> Iterator[ShareSide]:
 
 
 @pytest.fixture
-def empty(side: ShareSide, topic: str) -> str:
+def empty(side: ShareMembers, topic: str) -> str:
     """The group, after its member has left."""
     side._beat("a", -1)
     return topic

@@ -20,8 +20,8 @@ from broker_lite.testbench.group_views import view_of
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.testing.processes.forks import ControlRefused
 from broker_lite.wire import messages
-from tests.differential.share_side import ShareSide, id_of
 from tests.support.raw_client import RawClient
+from tests.support.share_members import ShareMembers, id_of
 
 WAIT_MS = 20_000
 NOT_READ = r"'g' cannot be read: nobody leads __consumer_offsets-\d+, where it is"
@@ -330,7 +330,7 @@ def test_a_streams_group_is_seen_with_the_partitions_of_its_tasks(broker: Broker
 
 
 def test_a_member_of_a_share_group_is_kicked(broker: Broker) -> None:
-    side = ShareSide(broker.port, "g", {})
+    side = ShareMembers(broker.port, "g", {})
     side.join("a")
     kicked = asked(broker, "DELETE", f"/v1/groups/g/members/{id_of('a')}")
     assert (kicked["state"], kicked["members"]) == ("Empty", [])

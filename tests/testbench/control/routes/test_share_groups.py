@@ -20,7 +20,7 @@ from broker_lite.testbench.control.routes.share_groups import (
 )
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testing import Broker, BrokerFailed
-from tests.differential.share_side import ShareSide, id_of
+from tests.support.share_members import ShareMembers, id_of
 
 EARLIEST = {"share.auto.offset.reset": "earliest"}
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
@@ -39,9 +39,9 @@ def broker(running: Broker) -> Broker:
 
 
 @pytest.fixture
-def side(broker: Broker) -> Iterator[ShareSide]:
+def side(broker: Broker) -> Iterator[ShareMembers]:
     """A topic "g" with one record, and a group of that name, with the members a and b."""
-    side = ShareSide(broker.port, "g", EARLIEST)
+    side = ShareMembers(broker.port, "g", EARLIEST)
     for member in ("a", "b"):
         side.join(member)
     yield side
@@ -61,7 +61,7 @@ def runs(view: Any) -> list[tuple[int, int, str, int]]:
     return [(each["first"], each["last"], each["state"], each["delivery_count"]) for each in found]
 
 
-def test_records_in_flight_are_told_with_their_states(broker: Broker, side: ShareSide) -> None:
+def test_records_in_flight_are_told_with_their_states(broker: Broker, side: ShareMembers) -> None:
     side.append(9)
     assert side.fetch("a", 10, 10, True) == [(0, 9, 1)]
     (first,) = seen(broker)["partitions"]["g"]["0"]["runs"]
@@ -89,7 +89,7 @@ def test_records_in_flight_are_told_with_their_states(broker: Broker, side: Shar
     assert runs(seen(broker))[3] == (5, 6, "acquired", 2)
 
 
-def test_the_view_of_a_group_has_start_and_lag(broker: Broker, side: ShareSide) -> None:
+def test_the_view_of_a_group_has_start_and_lag(broker: Broker, side: ShareMembers) -> None:
     side.fetch("a", 10, 10, True)
     group: Any = broker.control("GET", "/v1/groups/g")
     assert (group["type"], group["state"], group["offsets"], group["lag"]) == (
@@ -102,7 +102,7 @@ def test_the_view_of_a_group_has_start_and_lag(broker: Broker, side: ShareSide) 
     assert group["offsets"]["g"]["0"]["committed"] == 1
 
 
-def test_few_runs_of_many(broker: Broker, side: ShareSide) -> None:
+def test_few_runs_of_many(broker: Broker, side: ShareMembers) -> None:
     side.append(3)
     side.fetch("a", 10, 10, True)
     side.say("a", [(1, 1, [ACCEPT])], False)
@@ -112,7 +112,9 @@ def test_few_runs_of_many(broker: Broker, side: ShareSide) -> None:
     assert seen(broker, "?topic=other")["partitions"] == {}
 
 
-def test_what_is_kept_is_told_when_all_members_have_gone(broker: Broker, side: ShareSide) -> None:
+def test_what_is_kept_is_told_when_all_members_have_gone(
+    broker: Broker, side: ShareMembers
+) -> None:
     side.append(3)
     side.fetch("a", 10, 10, True)
     side.say("a", [(1, 1, [ACCEPT]), (2, 2, [RELEASE])], False)
@@ -122,7 +124,7 @@ def test_what_is_kept_is_told_when_all_members_have_gone(broker: Broker, side: S
     assert (view["lag"], view["accepted"]) == (3, 0)
 
 
-def test_waits(broker: Broker, side: ShareSide) -> None:
+def test_waits(broker: Broker, side: ShareMembers) -> None:
     side.append(9)
     side.fetch("a", 10, 10, True)
     later = threading.Timer(0.05, side.say, ("a", [(0, 9, [ACCEPT])], False))
@@ -136,7 +138,7 @@ def test_waits(broker: Broker, side: ShareSide) -> None:
     assert wait(broker, released=0, rejected=0)["released"] == 0
 
 
-def test_renewals_are_not_counted(broker: Broker, side: ShareSide) -> None:
+def test_renewals_are_not_counted(broker: Broker, side: ShareMembers) -> None:
     side.fetch("a", 10, 10, True)
     side.say("a", [(0, 0, [RENEW])], True)
     view = seen(broker)
@@ -145,7 +147,7 @@ def test_renewals_are_not_counted(broker: Broker, side: ShareSide) -> None:
 
 
 def test_a_group_that_has_not_read(broker: Broker) -> None:
-    side = ShareSide(broker.port, "g", EARLIEST)
+    side = ShareMembers(broker.port, "g", EARLIEST)
     with pytest.raises(BrokerFailed, match='"state": "Dead"'):
         wait(broker, lag=0, timeout_ms=0)
     side._beat("a", 0)
@@ -193,7 +195,7 @@ def test_each_process_has_records_in_flight_of_its_own() -> None:
             asyncio.run(handle(Call(bench, {"group": "g"}, query, body)))
 
 
-def test_a_deleted_topic_is_not_told(broker: Broker, side: ShareSide) -> None:
+def test_a_deleted_topic_is_not_told(broker: Broker, side: ShareMembers) -> None:
     side.fetch("a", 10, 10, True)
     assert list(seen(broker)["partitions"]) == ["g"]
     broker.control("DELETE", "/v1/topics/g")
