@@ -77,7 +77,7 @@ def test_a_topology_whose_topics_are_missing(running: Broker, side: StreamsSide)
 
 
 def test_tasks_of_members(running: Broker, side: StreamsSide) -> None:
-    side.create("words", 4)
+    running.create_topic("words", partitions=4)
     side.configure("streams.num.standby.replicas", "1")
     join(side, "a")
     side.await_topics({"s-counts-changelog": 4, "s-by-length-repartition": 2})
@@ -119,7 +119,7 @@ def test_tasks_of_members(running: Broker, side: StreamsSide) -> None:
 
 
 def test_members_in_pages(running: Broker, side: StreamsSide) -> None:
-    side.create("words", 1)
+    running.create_topic("words", partitions=1)
     for member in "abc":
         join(side, member)
     page = seen(running, "?after=a&limit=1")
