@@ -183,6 +183,10 @@ def _may_be_torn(tail: bytes, offset: int, truth: list[TrueBatch]) -> bool:
     # covers a leader epoch.
     size_bytes = 12 + int.from_bytes(tail[8:12], "big")
     is_cut_off = len(tail) >= HEADER.size and len(tail) < size_bytes
+    whole = next((batch.data for batch in truth if batch.base_offset >= offset), b"")
+    if is_cut_off and len(tail) < len(whole):
+        # Nor whether what is left of its header is right, but for the offset and the magic.
+        return (tail[:8], tail[16]) == (whole[:8], whole[16])
     kept = tail[: HEADER.size] if is_cut_off else tail
     return _without_epoch(data).startswith(_without_epoch(kept))
 

@@ -8,6 +8,8 @@ meets the damage and reports it.
 
 import struct
 from collections import deque
+from itertools import islice
+from re import escape, finditer
 from typing import Final, NamedTuple
 
 from broker_lite.log.files.headers import BatchHeader, header_at, read_batch, walk_headers
@@ -31,6 +33,10 @@ _TORN_BYTES: Final = 16
 _OFFSET_BYTES: Final = 8
 _PREFIX: Final = struct.Struct(">qiibI")
 _CRC_FROM: Final = 21
+_OFFSET: Final = struct.Struct(">Q")
+_DELTA: Final = struct.Struct(">I")
+_DELTA_AT: Final = 2  # the last offset delta, counted from where the checksum begins
+_FOLLOWING_MAX: Final = 8
 # How far in front of a wrong index entry to try next; the last resort is the segment's start.
 _STEPS_BYTES: Final = (0, 64 << 10, 1 << 20, 16 << 20)
 
@@ -160,7 +166,7 @@ def _is_unfinished(
         is_length = RECORD_OVERHEAD_V0 <= length <= BATCH_BYTES_MAX
         if not (has_offset and is_length and 0 <= magic <= CURRENT_MAGIC):
             return False
-        if magic == CURRENT_MAGIC and _has_checksum(file, position, size_bytes, crc):
+        if magic == CURRENT_MAGIC and _has_checksum(file, position, size_bytes, crc, base_offset):
             return False  # the batch is complete, only its length is damaged
         if end > size_bytes:
             return True
@@ -170,9 +176,21 @@ def _is_unfinished(
     return True
 
 
-def _has_checksum(file: ReadableFile, position: int, size_bytes: int, crc: int) -> bool:
-    """Tell whether the rest of a file has the checksum that a batch header in front of it names."""
+def _has_checksum(
+    file: ReadableFile, position: int, size_bytes: int, crc: int, base_offset: int
+) -> bool:
+    """Tell whether the bytes behind a batch header have the checksum that it names.
+
+    That may be all bytes to the end of the file, or those in front of another batch that was begun,
+    which shows by its base offset.
+    """
     begin = position + _CRC_FROM
     if size_bytes - begin > BATCH_BYTES_MAX:
         return False
-    return crc32c(file.read_at(begin, size_bytes - begin)) == crc
+    data = file.read_at(begin, size_bytes - begin)
+    if len(data) < RECORD_BATCH_OVERHEAD - _CRC_FROM:
+        return False
+    following = _OFFSET.pack(base_offset + _DELTA.unpack_from(data, _DELTA_AT)[0] + 1)
+    ends = [len(data) - cut for cut in range(_OFFSET_BYTES) if data.endswith(following[:cut])]
+    ends += [found.start() for found in islice(finditer(escape(following), data), _FOLLOWING_MAX)]
+    return any(crc32c(data[:end]) == crc for end in ends)

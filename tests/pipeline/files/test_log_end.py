@@ -71,6 +71,18 @@ class TestEnds:
         damage(Path(log.segments[-1].log_path), places[-1][1] + 70)
         assert log_end(IO, log) == LogEnd(200, log.segments[-1].size_bytes)
 
+    @pytest.mark.parametrize("torn_bytes", [0, 1, 7, 8, 30, 61, 80])
+    def test_r04_a_damaged_length_in_front_of_a_torn_tail_is_told(self, tmp_path, torn_bytes):
+        places = fill(tmp_path, segment_bytes=1 << 20)
+        (_, position, base_offset), (_, last, _) = places[-2:]
+        path = Path(log_of(tmp_path).segments[-1].log_path)
+        data = bytearray(path.read_bytes()[: last + torn_bytes])
+        data[position + 9] ^= 1  # 65,536 bytes more
+        path.write_bytes(data)
+        for index in tmp_path.rglob("*.*index"):
+            index.unlink()
+        assert log_end(IO, log_of(tmp_path)) == LogEnd(base_offset + 1, len(data))
+
     def test_r04_a_damaged_length_in_front_of_what_is_indexed_is_no_torn_tail(self, tmp_path):
         places = fill(tmp_path, segment_bytes=1 << 20)
         log = log_of(tmp_path)
