@@ -281,14 +281,16 @@ class ClientConnection:
         Rule: P-04, P-05.
         """
         context = self._context
-        turn_requests = 0
+        turn_requests, turn_ends_s = 0, monotonic() + _TURN_S
         following: Request | None = request
         while following is not None:
             request = following
             if self.paused is not None or self._slow is not None or context.renew is not None:
                 return request, None
             turn_requests += 1
-            begun = begin(context, request) if turn_requests < _REQUESTS_PER_TURN else None
+            if turn_requests == _REQUESTS_PER_TURN or monotonic() >= turn_ends_s:
+                return request, None
+            begun = begin(context, request)
             if begun is None:
                 return request, None
             self.requests += 1

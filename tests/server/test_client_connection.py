@@ -266,6 +266,29 @@ async def test_p_06_a_row_of_long_requests_lets_others_have_their_turn(serve: Se
     assert handled.index(b"short") < 10
 
 
+async def test_p_06_a_row_of_long_requests_that_are_answered_at_once(serve: Serve) -> None:
+    handled: list[bytes] = []
+
+    def begin(context: HandlerContext, request: Request) -> Parts:
+        name = bytes(request.body[request.position :])
+        handled.append(name)
+        if name == b"long":
+            time.sleep(0.006)
+        return [name]
+
+    async def work(context: HandlerContext, request: Request) -> Parts | None:
+        return begin(context, request)
+
+    async with serve(handlers={3: work}, begins={3: begin}) as served:
+        busy, other = await served.connect(), await served.connect()
+        await busy.send(request_frame(3, b"long") * 20)
+        await other.send(request_frame(3, b"short"))
+        assert await other.answer() == (1, b"short")
+        for _ in range(20):
+            await busy.answer()
+    assert handled.index(b"short") < 10
+
+
 async def test_a_parked_request_ends_when_its_client_leaves(serve: Serve) -> None:
     async with serve() as served:
         client = await served.connect()

@@ -95,9 +95,13 @@ class ToldTopology:
         What the topology with its topics is refused for is not said here, because the checks that
         come before may refuse the heartbeat for another reason: configure() finds it again.
         """
-        for step in ("topology", "has_long_text", "size_bytes", "record", "maps"):
-            getattr(self, step)
+        topology = self.topology
+        if topology.epoch < 0 or len(topology.by_id()) < len(topology.subtopologies):
+            return  # it will be refused
+        for step in ("has_long_text", "size_bytes", "record", "maps"):
             yield
+            getattr(self, step)
+        yield
         required = self.maps.required_topics
         seen = _Seen(topics, required)
         yield

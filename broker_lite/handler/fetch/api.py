@@ -52,7 +52,7 @@ from broker_lite.wire.fetch_request import FetchRequest, decode_fetch_request, w
 if TYPE_CHECKING:
     from broker_lite.control.quotas.request_quota import RequestQuota
 
-AT_ONCE_BYTES_MAX: Final = 1024
+AT_ONCE_BYTES_MAX: Final = 512
 """A request above this size has its turn in the connection's task: it may have 30 partitions."""
 _ISOLATION_LEVELS: Final = frozenset((0, 1))
 
@@ -141,7 +141,7 @@ async def _full(
     session = None
     try:
         if read is None:
-            await _apply(partitions, request, body)
+            await _apply(partitions, request, body, forgets=False)
             read = await look_at_all(context, request, terms, partitions)
         else:
             read = await look_again(context, request, terms, partitions, read)
@@ -197,7 +197,7 @@ async def _go_on(
 ) -> Parts:
     sessions, partitions = context.fetch_sessions, session.partitions
     try:
-        await _apply(partitions, request, body)
+        await _apply(partitions, request, body, forgets=True)
     finally:  # partitions that were added before the client left count, too
         has_room = sessions.touch(session, context.clock.monotonic_ms())
     if not partitions:
@@ -226,20 +226,29 @@ async def _go_on(
     return await answer(context, terms, news, session.session_id if has_room else NO_SESSION)
 
 
-async def _apply(partitions: FetchPartitions, request: Request, body: FetchRequest) -> None:
-    """Add the partitions that a request wants, and remove those that it no longer wants.
+async def _apply(
+    partitions: FetchPartitions, request: Request, body: FetchRequest, *, forgets: bool
+) -> None:
+    """Add the partitions that a request wants.
+
+    Args:
+        partitions: of the request or session.
+        request: the request.
+        body: the same, decoded.
+        forgets: remove those that it no longer wants, as only requests of a session can.
 
     Rule: F-03.
-    See: F-43.
+    See: F-41, F-43.
     """
     if isinstance(request, LargeRequest):
         by_id = request.api_version >= TOPIC_IDS_FROM
-        await want_many(partitions, request.decoded, by_id=by_id)
+        await want_many(partitions, request.decoded, by_id=by_id, forgets=forgets)
         return
     _want(partitions, body)
-    for name, unwanted in body.forgotten:
-        for index in unwanted:
-            partitions.forget(name, index)
+    if forgets:
+        for name, unwanted in body.forgotten:
+            for index in unwanted:
+                partitions.forget(name, index)
 
 
 def _want(partitions: FetchPartitions, body: FetchRequest) -> None:

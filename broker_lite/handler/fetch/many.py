@@ -29,9 +29,15 @@ PARTITIONS_AT_A_TIME: Final = 256
 
 
 async def want_many(
-    partitions: FetchPartitions, decoded: messages.FetchRequest, *, by_id: bool
+    partitions: FetchPartitions, decoded: messages.FetchRequest, *, by_id: bool, forgets: bool
 ) -> None:
     """Add and remove the partitions that a large request names, and drop its arrays.
+
+    Args:
+        partitions: of the request or session.
+        decoded: the request.
+        by_id: its version names topics by their ids.
+        forgets: remove those that it no longer wants.
 
     See: F-03, F-43.
     """
@@ -47,8 +53,9 @@ async def want_many(
         for topic in decoded.forgotten_topics_data
         for index in topic.partitions
     )
-    async for name, index in in_turns(unwanted):
-        partitions.forget(name, index)
+    if forgets:
+        async for name, index in in_turns(unwanted):
+            partitions.forget(name, index)
     await let_go(decoded.topics)
     await let_go(decoded.forgotten_topics_data)
 

@@ -87,14 +87,17 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
         tell_group(context, request, body.group_id, response)
         return encode(message, response, request)
     members = context.groups.coordinator.streams
-    event = partial(members.heartbeat, told=await _prepared(members, request, body))
+    event = partial(members.heartbeat, told=await _prepared(context, members, request, body))
     response = await ask_group(context, request, event, body, _refusal)
     await create_missing(context, request, body.group_id, response)
     return encode(message, response, request)
 
 
 async def _prepared(
-    members: StreamsMembers, request: Request, body: messages.StreamsGroupHeartbeatRequest
+    context: HandlerContext,
+    members: StreamsMembers,
+    request: Request,
+    body: messages.StreamsGroupHeartbeatRequest,
 ) -> ToldTopology | None:
     """Make what the group needs of a large topology, and let others have their turn in between.
 
@@ -102,6 +105,7 @@ async def _prepared(
     """
     if body.topology is None or not isinstance(request, LargeRequest):
         return None
+    await request.enter(context.lane)  # so that the steps of all members take turns
     told = ToldTopology(body.topology)
     async for _ in in_turns(members.prepare(told), at_least=1):
         pass

@@ -106,6 +106,7 @@ def test_f30_what_was_begun_waits_for_records(filled: Handlers) -> None:
             "session_id": st.sampled_from([0, 9]),
             "session_epoch": st.sampled_from([-1, 4]),
             "rack_id": st.sampled_from(["", "a"]),
+            "forgotten": st.sampled_from([(), (0,)]),
         }
     ),
     edits=EDITS,
@@ -120,7 +121,7 @@ def test_begin_and_the_general_way_give_the_same(
 ) -> None:
     """F-01 to F-48: also of damaged requests, which may wait for nothing."""
     partition_bytes, max_bytes = sizes
-    for name, first in (("session_id", 7), ("session_epoch", 7), ("rack_id", 11)):
+    for name, first in (("session_id", 7), ("session_epoch", 7), ("forgotten", 7), ("rack_id", 11)):
         if version < first:
             fields.pop(name)
     if version >= REPLICA_STATE_FROM:

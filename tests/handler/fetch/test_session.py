@@ -121,6 +121,13 @@ def test_f43_partitions_are_added_changed_and_forgotten(handlers: Handlers) -> N
     assert not handlers.log(1).visibility.is_watched
 
 
+def test_f41_only_a_request_of_a_session_forgets_partitions(handlers: Handlers) -> None:
+    handlers.produce(BATCH)
+    for epoch in (-1, 0):
+        request = handlers.fetch_request(wanted(0), session_epoch=epoch, forgotten=[0])
+        assert [size(each) for each in fetched(handlers.now(FETCH, 12, request))] == [SIZE]
+
+
 def test_f44_only_changes_are_answered(handlers: Handlers) -> None:
     client = Client(handlers, wanted(0), wanted(1))
     assert client.news() == []

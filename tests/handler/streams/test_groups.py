@@ -8,6 +8,7 @@ import pytest
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.topics import TopicsByName
+from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import GROUP_OPERATIONS, NOT_ASKED
 from broker_lite.handler.large import LARGE_BYTES
 from broker_lite.handler.streams.groups import STREAMS_VERSION
@@ -85,6 +86,17 @@ def test_u07_a_large_topology_is_prepared_before_the_group_is_asked(
     steps.clear()
     assert join(broker, topology(), group="small").error_code == 0
     assert not steps
+
+
+@pytest.mark.parametrize("size_bytes", [1, LARGE_BYTES])
+def test_u07_two_subtopologies_of_one_id_are_refused(
+    broker: HandlerBroker, size_bytes: int
+) -> None:
+    config = Request.KeyValue(key="k", value="x" * size_bytes)
+    told = topology("c", topic_configs=[config])
+    told.subtopologies.append(Request.Subtopology(subtopology_id="0", source_topics=["t"]))
+    answer = join(broker, told)
+    assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize(
