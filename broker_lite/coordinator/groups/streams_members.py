@@ -72,9 +72,11 @@ class StreamsMembers:
             heartbeat.handle(group, request, caller, effects, now_ms, told=told)
         return effects
 
-    def prepare(self, told: ToldTopology) -> Iterator[None]:
+    def prepare(self, told: ToldTopology, group_id: str) -> Iterator[None]:
         """Make what a heartbeat needs of its topology, step by step."""
-        return told.prepare(self._registry.topics)
+        group = self._registry.streams(group_id)
+        is_new = group is None or group.topology is None
+        return told.prepare(self._registry.topics, is_new=is_new)
 
     def _find(
         self, request: messages.StreamsGroupHeartbeatRequest, caller: Caller

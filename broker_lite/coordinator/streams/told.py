@@ -89,19 +89,25 @@ class ToldTopology:
             return self._configured[1]
         return configure(self.topology, topics)
 
-    def prepare(self, topics: TopicsByName) -> Iterator[None]:
-        """Make all of it, in steps of up to 20 ms for the largest topologies.
+    def prepare(self, topics: TopicsByName, *, is_new: bool = True) -> Iterator[None]:
+        """Make all that the group needs of it, in steps of up to 20 ms for the largest topologies.
 
         What the topology with its topics is refused for is not said here, because the checks that
         come before may refuse the heartbeat for another reason: configure() finds it again.
+
+        Args:
+            topics: the topics that there are.
+            is_new: the group has no topology yet; otherwise it needs this one for checks alone.
         """
         topology = self.topology
         if topology.epoch < 0 or len(topology.by_id()) < len(topology.subtopologies):
             return  # it will be refused
-        for step in ("has_long_text", "size_bytes", "record", "maps"):
+        for step in ("has_long_text", *(("size_bytes", "record", "maps") if is_new else ())):
             yield
             getattr(self, step)
         yield
+        if not is_new:
+            return
         required = self.maps.required_topics
         seen = _Seen(topics, required)
         yield

@@ -107,7 +107,7 @@ async def _prepared(
         return None
     await request.enter(context.lane)  # so that the steps of all members take turns
     told = ToldTopology(body.topology)
-    async for _ in in_turns(members.prepare(told), at_least=1):
+    async for _ in in_turns(members.prepare(told, body.group_id), at_least=1):
         pass
     return told
 

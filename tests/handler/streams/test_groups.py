@@ -72,8 +72,8 @@ def test_u07_a_large_topology_is_prepared_before_the_group_is_asked(
     steps: list[int] = []
     make = ToldTopology.prepare
 
-    def prepare(told: ToldTopology, topics: TopicsByName) -> Iterator[None]:
-        for number, step in enumerate(make(told, topics)):
+    def prepare(told: ToldTopology, topics: TopicsByName, **how: bool) -> Iterator[None]:
+        for number, step in enumerate(make(told, topics, **how)):
             steps.append(number)
             yield step
 
@@ -83,6 +83,9 @@ def test_u07_a_large_topology_is_prepared_before_the_group_is_asked(
     assert (answer.error_code, answer.member_epoch) == (0, 2)
     assert [each.status_code for each in answer.status] == [3]
     assert len(steps) > 5
+    steps.clear()
+    assert join(broker, topology(*names), member="other").error_code == 0
+    assert len(steps) == 2, "what the group has already is not made again"
     steps.clear()
     assert join(broker, topology(), group="small").error_code == 0
     assert not steps
