@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -202,7 +203,10 @@ public class Secured {
   }
 
   private static Throwable causeOf(Exception error) {
-    return error instanceof ExecutionException ? error.getCause() : error;
+    Throwable told = error instanceof ExecutionException ? error.getCause() : error;
+    // A producer that knows already that it is refused wraps the reason.
+    boolean wraps = told.getClass() == KafkaException.class && told.getCause() != null;
+    return wraps ? told.getCause() : told;
   }
 
   private static Throwable firstCauseOf(Throwable error) {

@@ -251,8 +251,10 @@ def test_x51_x52_a_consumer_loses_its_group(rights: Rights, topic: str, protocol
         consumer.commit(message, asynchronous=False)
         take()
         told = _code(lambda: consumer.commit(message, asynchronous=False))
-        assert told == ("GROUP_AUTHORIZATION_FAILED", "")
-        if protocol == "consumer":
+        # A heartbeat may be refused before the commit is.
+        ended = [("_FATAL", "")] if protocol == "consumer" else []
+        assert told in [("GROUP_AUTHORIZATION_FAILED", ""), *ended]
+        if protocol == "consumer" and told not in ended:
             (message,) = consumer.consume(1, TIMEOUT_S)
             error = message.error()
             assert error is not None
