@@ -280,17 +280,15 @@ class ClientConnection:
 
         Rule: P-04, P-05.
         """
-        context = self._context
-        turn_requests, turn_ends_s = 0, monotonic() + _TURN_S
+        context, turn_requests, turn_ends_s = self._context, 0, monotonic() + _TURN_S
         following: Request | None = request
         while following is not None:
             request = following
             if self.paused is not None or self._slow is not None or context.renew is not None:
                 return request, None
             turn_requests += 1
-            if turn_requests == _REQUESTS_PER_TURN or monotonic() >= turn_ends_s:
-                return request, None
-            begun = begin(context, request)
+            is_over = turn_requests == _REQUESTS_PER_TURN or monotonic() >= turn_ends_s
+            begun = None if is_over else begin(context, request)
             if begun is None:
                 return request, None
             self.requests += 1
