@@ -171,7 +171,7 @@ class StreamsGroup:
         tasks: how many there are; None while the topics of the topology are not there.
         subtopologies: by id, each with sources, repartition_sources, repartition_sinks, changelogs
             and its number of tasks.
-        members: in the order in which they joined, the first 1,000.
+        members: sorted by id, the first 1,000.
         members_count: of all members.
     """
 
