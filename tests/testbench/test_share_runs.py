@@ -1,7 +1,7 @@
 """Which records a share group has in flight, without a share partition made of what is kept."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker_lite.coordinator.effects import NO_START
@@ -41,6 +41,7 @@ def all_of(known: Known) -> list[tuple[int, int, RecordState, int]]:
     ]
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(start=st.integers(0, 5), told=BATCHES)
 def test_what_is_kept_is_told_as_a_share_partition_made_of_it_has_it(
     start: int, told: list[tuple[int, int, RecordState, int]]
