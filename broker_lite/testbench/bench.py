@@ -13,6 +13,7 @@ from broker_lite.testbench.journal.journal import Journal
 from broker_lite.testbench.journal.recording import Recording
 from broker_lite.testbench.refusals import Refusals
 from broker_lite.testbench.scripts.runs import Scripts
+from broker_lite.testbench.streams_views import ConfiguredTopologies
 from broker_lite.testbench.waits import Waits
 
 _UNAVAILABLE: Final = 503
@@ -27,6 +28,7 @@ class Bench:
         refusals: the last refused requests.
         waits: what callers wait for.
         scripts: those that run or have run.
+        topologies: of streams groups, as long as no heartbeat has configured them.
     """
 
     def __init__(self, seams: Seams, refusals: Refusals) -> None:
@@ -41,6 +43,7 @@ class Bench:
         self.faults = Faults()
         self.journal = Journal()
         self.scripts = Scripts(self)
+        self.topologies = ConfiguredTopologies()
         self._hooks = BenchHooks(seams, self.faults, self.journal)
         self._life: Life | None = None
         self._is_ready = False

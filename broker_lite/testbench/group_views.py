@@ -13,14 +13,14 @@ from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assig
 from broker_lite.coordinator.registry import Group
 from broker_lite.coordinator.share.describe import describe as describe_share
 from broker_lite.coordinator.share.group import ShareGroup
-from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.coordinator.streams.endpoints import input_partitions
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.errors import BrokerError, NotCoordinator
 from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
 from broker_lite.testbench.coordinated import check_coordinated
-from broker_lite.testbench.share_views import progress_of
+from broker_lite.testbench.share_runs import known_of, progress_of, stateful_partitions
+from broker_lite.testbench.turns import Turns
 from broker_lite.wire import DecodeError
 
 _DEAD: Final = "Dead"
@@ -166,8 +166,10 @@ def group_of(life: Life, group_id: str) -> Group | None:
     return groups.coordinator.registry.groups.get(group_id)
 
 
-def view_of(life: Life, group_id: str) -> GroupView:
+async def view_of(life: Life, group_id: str) -> GroupView:
     """Return a group as it is now; one that does not exist is Dead.
+
+    Others run while the partitions are looked at: their offsets may be newer than the members.
 
     Raises:
         NotCoordinator: its state cannot be read now; the text says why.
@@ -187,14 +189,14 @@ def view_of(life: Life, group_id: str) -> GroupView:
             offsets={},
             history=_history(life, group_id),
         )
-    members = _members(group)
+    summary, members, turns = summary_of(life, group), members_of(group), Turns()
     if isinstance(group, ShareGroup):
-        offsets = _share_offsets(life, group)
+        offsets = await _share_offsets(life, group, turns)
     else:
-        offsets = _offsets(life, group_id, members)
+        offsets = await _offsets(life, group_id, members, turns)
     lags = [each.lag for some in offsets.values() for each in some.values()]
     return GroupView(
-        **msgspec.structs.asdict(summary_of(life, group)),
+        **msgspec.structs.asdict(summary),
         members=members,
         assigned=sum(len(some) for each in members for some in each.assigned.values()),
         lag=sum(lags) if lags else None,
@@ -208,7 +210,8 @@ def _history(life: Life, group_id: str) -> list[StepView]:
     return [StepView(at_ms=at_ms, epoch=note.epoch, what=note.what) for at_ms, note in found]
 
 
-def _members(group: Group) -> list[MemberView]:
+def members_of(group: Group) -> list[MemberView]:
+    """Return the members of a group, in the order in which they joined."""
     if isinstance(group, ConsumerGroup):
         return _consumers(group)
     if isinstance(group, ShareGroup):
@@ -290,25 +293,29 @@ def _streams(group: StreamsGroup) -> list[MemberView]:
     return views
 
 
-def _share_offsets(life: Life, group: ShareGroup) -> dict[str, dict[str, OffsetView]]:
+async def _share_offsets(
+    life: Life, group: ShareGroup, turns: Turns
+) -> dict[str, dict[str, OffsetView]]:
     """Return how far a share group is in the partitions from which a member has read."""
     found: dict[str, dict[str, OffsetView]] = {}
-    for topic_id, topic in sorted(group.stateful.items(), key=lambda one: one[1].name):
-        for index in sorted(topic.partitions):
-            try:
-                end = seen_offsets(life.cluster.log(topic.name, index)).high_watermark
-                progress = progress_of(life, ShareKey(group.group_id, topic_id, index), end)
-            except BrokerError:
-                continue  # the topic was deleted, or nobody knows now
-            if progress is not None:
-                found.setdefault(topic.name, {})[str(index)] = OffsetView(
-                    committed=progress.start_offset, end=end, lag=progress.lag, metadata=""
-                )
+    for name, key in stateful_partitions(group):
+        await turns.next()
+        try:
+            known = known_of(life, key)
+            if known is None:
+                continue
+            end = seen_offsets(life.cluster.log(name, key.partition)).high_watermark
+        except BrokerError:
+            continue  # the topic was deleted, or nobody knows now
+        start, complete_count = progress_of(known)
+        found.setdefault(name, {})[str(key.partition)] = OffsetView(
+            committed=start, end=end, lag=max(end - start - complete_count, 0), metadata=""
+        )
     return found
 
 
-def _offsets(
-    life: Life, group_id: str, members: Iterable[MemberView]
+async def _offsets(
+    life: Life, group_id: str, members: Iterable[MemberView], turns: Turns
 ) -> dict[str, dict[str, OffsetView]]:
     known = life.coordinators.groups.coordinator.registry.offsets.of(group_id)
     wanted = {
@@ -323,6 +330,7 @@ def _offsets(
         )
     found: dict[str, dict[str, OffsetView]] = {}
     for topic, index in sorted(wanted):
+        await turns.next()
         try:
             log = life.cluster.log(topic, index)
         except BrokerError:

@@ -1,24 +1,31 @@
 """What a share group has in flight, as the control API tells it."""
 
-from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
 
-from broker_lite.coordinator.effects import NO_START
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share_records.acknowledge import AcknowledgeType
 from broker_lite.coordinator.share_records.in_flight import Run
-from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import RecordState
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.errors import BrokerError
 from broker_lite.log.read import seen_offsets
 from broker_lite.server.life import Life
+from broker_lite.testbench.share_runs import (
+    Known,
+    copy_of,
+    known_of,
+    progress_of,
+    runs_of,
+    stateful_partitions,
+)
 from broker_lite.testbench.turns import Turns
 
 _PAGE: Final = 500
 """Of so many runs no answer to a poll of the page is too large."""
+PARTITIONS: Final = 1000
+"""So many are told if the caller does not say."""
 
 
 class RunView(msgspec.Struct, kw_only=True):
@@ -47,7 +54,8 @@ class SharedView(msgspec.Struct, kw_only=True):
 
     Attributes:
         start: the first record that is not done; None before a member has read.
-        end: the high watermark.
+        end: the high watermark; None if no member has read, and the log was not used since the
+            broker was started.
         lag: how many records are not done; None where the start is.
         acquired: how many records members have and say nothing about yet.
         available: how many were delivered, and will be delivered once more.
@@ -63,7 +71,7 @@ class SharedView(msgspec.Struct, kw_only=True):
     """
 
     start: int | None
-    end: int
+    end: int | None
     lag: int | None
     acquired: int
     available: int
@@ -89,6 +97,7 @@ class ShareView(msgspec.Struct, kw_only=True):
         released: the same for records to be delivered again.
         rejected: the same for records never to be delivered again.
         partitions: by topic, then by partition.
+        partitions_left_out: how many more there are; they count in the numbers above.
     """
 
     group: str
@@ -99,68 +108,52 @@ class ShareView(msgspec.Struct, kw_only=True):
     released: int
     rejected: int
     partitions: dict[str, dict[str, SharedView]]
-
-
-class Progress(NamedTuple):
-    """How far a share group is in a partition.
-
-    Attributes:
-        start_offset: the first record that is not done.
-        lag: how many records are not done.
-    """
-
-    start_offset: int
-    lag: int
-
-
-def progress_of(life: Life, key: ShareKey, high_watermark: int) -> Progress | None:
-    """Return how far a share group is in a partition; None if no member has read from it.
-
-    Raises:
-        BrokerError: nobody knows now.
-    """
-    partition = _partition(life, key)
-    if partition is None:
-        return None
-    start = partition.start_offset
-    return Progress(start, max(high_watermark - start - partition.complete_count, 0))
+    partitions_left_out: int
 
 
 async def share_view(
-    life: Life, group: ShareGroup, *, topic: str | None = None, runs: int = _PAGE
+    life: Life,
+    group: ShareGroup,
+    *,
+    topic: str | None = None,
+    runs: int = _PAGE,
+    partitions: int = PARTITIONS,
 ) -> ShareView:
     """Return what a group has in flight; others run in between.
+
+    Each partition is told as it is at one time. The log of one that no member has read from is not
+    loaded for this.
 
     Args:
         life: of the broker.
         group: the group.
         topic: only this one; None for all.
         runs: at most so many, of all partitions together.
+        partitions: at most so many; those that are left out count, too.
 
     Raises:
         BrokerError: the state of a partition cannot be read now.
     """
-    partitions: dict[str, dict[str, SharedView]] = {}
-    views: list[SharedView] = []
+    view = nothing_shared(group.group_id)
+    view.state = group.state.value
     turns = Turns()
-    for name, key in _keys(group):
-        if topic in (None, name):
-            view = await _shared(life, name, key, runs, turns)
-            if view is not None:
-                runs -= len(view.runs)
-                views.append(view)
-                partitions.setdefault(name, {})[str(key.partition)] = view
-    lags = [each.lag for each in views if each.lag is not None]
-    return ShareView(
-        group=group.group_id,
-        state=group.state.value,
-        in_flight=sum(each.acquired + each.available for each in views),
-        lag=sum(lags) if lags else None,
-        accepted=sum(each.accepted for each in views),
-        released=sum(each.released for each in views),
-        rejected=sum(each.rejected for each in views),
-        partitions=partitions,
-    )
+    for name, key in stateful_partitions(group, topic):
+        await turns.next()
+        is_told = partitions > 0
+        found = _seen(life, name, key, runs if is_told else 0)
+        if found is None:
+            continue
+        _add(view, found.view)
+        if not is_told:
+            view.partitions_left_out += 1
+            continue
+        partitions -= 1
+        runs -= len(found.runs)
+        view.partitions.setdefault(name, {})[str(key.partition)] = found.view
+        for run in found.runs:
+            found.view.runs.append(_run(run, found.start_offset, found.now_ms))
+            await turns.next()
+    return view
 
 
 def nothing_shared(group_id: str) -> ShareView:
@@ -174,30 +167,53 @@ def nothing_shared(group_id: str) -> ShareView:
         released=0,
         rejected=0,
         partitions={},
+        partitions_left_out=0,
     )
 
 
-def _keys(group: ShareGroup) -> list[tuple[str, ShareKey]]:
-    """Return the partitions with a state, by topic and number; others may go meanwhile."""
-    return sorted(
-        (topic.name, ShareKey(group.group_id, topic_id, partition))
-        for topic_id, topic in group.stateful.items()
-        for partition in topic.partitions
-    )
+class _Seen(NamedTuple):
+    """A partition at one time.
+
+    Attributes:
+        view: of it, without the runs.
+        runs: copies of those that are to be told.
+        start_offset: where they begin.
+        now_ms: what their locks are told by.
+    """
+
+    view: SharedView
+    runs: list[Run]
+    start_offset: int
+    now_ms: int
 
 
-async def _shared(
-    life: Life, name: str, key: ShareKey, room: int, turns: Turns
-) -> SharedView | None:
-    """Return a partition; None if its topic was deleted meanwhile, or its log cannot be read."""
+def _add(view: ShareView, found: SharedView) -> None:
+    """Count a partition."""
+    view.in_flight += found.acquired + found.available
+    view.accepted += found.accepted
+    view.released += found.released
+    view.rejected += found.rejected
+    if found.lag is not None:
+        view.lag = (view.lag or 0) + found.lag
+
+
+def _seen(life: Life, name: str, key: ShareKey, room: int) -> _Seen | None:
+    """Look at a partition: at all of its runs at once, because they change when others run.
+
+    Returns:
+        None if its topic was deleted meanwhile, or its log cannot be read.
+    """
+    topic = life.cluster.topics.get(name)
+    if topic is None or topic.topic_id != key.topic_id:
+        return None
+    known = known_of(life, key)
     try:
-        end = seen_offsets(life.cluster.log(name, key.partition)).high_watermark
+        end = _end(life, name, key.partition, is_needed=known is not None)
     except BrokerError:
         return None
-    partition = _partition(life, key)
     said = life.coordinators.groups.shares.said.of(key)
     view = SharedView(
-        start=None if partition is None else partition.start_offset,
+        start=None,
         end=end,
         lag=None,
         acquired=0,
@@ -210,84 +226,55 @@ async def _shared(
         runs=[],
         runs_left_out=0,
     )
-    if partition is None:
-        return view
-    start, now_ms, counts = partition.start_offset, life.clock.steady_ms(), dict[str, int]()
-    for run in [*_runs(partition)]:
-        state = run.state.name.lower()
-        if run.delivery_count or run.is_final:
-            counts[state] = counts.get(state, 0) + run.last - max(run.first, start) + 1
-        if len(view.runs) < room:
-            view.runs.append(_run(run, state, start, now_ms))
-        else:
-            view.runs_left_out += 1
-        await turns.next()
-    for state, count in counts.items():
-        setattr(view, state, count)
+    now_ms = life.clock.steady_ms()
+    if known is None or end is None:
+        return _Seen(view, [], 0, now_ms)
+    view.start = start = progress_of(known).start_offset
+    told = _count(view, known, start, room)
     view.lag = max(end - start - view.acknowledged - view.archived, 0)
-    return view
+    return _Seen(view, told, start, now_ms)
 
 
-def _partition(life: Life, key: ShareKey) -> SharePartition | None:
-    """Return a share partition as it is, or as the next reader would find it.
-
-    Returns:
-        None if no member has read from it, so that nobody knows where it starts.
+def _end(life: Life, name: str, partition: int, *, is_needed: bool) -> int | None:
+    """Return the high watermark; None if it is not needed, and the log is not loaded.
 
     Raises:
-        BrokerError: nobody knows now.
+        BrokerError: there is no such partition, or its log cannot be loaded.
     """
-    shares = life.coordinators.groups.shares
-    if not shares.is_known(key):
-        return None
-    partition = shares.partition(key)
-    if partition is not None:
-        return partition
-    kept = shares.log.states.get(key)
-    if kept is None or kept.start_offset == NO_START:
-        return None
-    return SharePartition(kept.start_offset, kept.batches, shares.settings_of(key.group_id))
+    log = life.cluster.loaded_log(name, partition)
+    if log is None and is_needed:
+        log = life.cluster.log(name, partition)
+    return None if log is None else seen_offsets(log).high_watermark
 
 
-def _runs(partition: SharePartition) -> Iterator[Run]:
-    """Yield the runs with any record from the start on; neighbours of one fate are one run."""
-    before: Run | None = None
-    for run in _all_runs(partition):
-        if before is not None and _is_alike(before, run):
-            before = _joined(before, run)
+def _count(view: SharedView, known: Known, start: int, room: int) -> list[Run]:
+    """Count the records of a partition by state.
+
+    Returns:
+        Copies of the first runs, so many as there is room for.
+    """
+    told: list[Run] = []
+    counts = [0] * (max(RecordState) + 1)
+    for run in runs_of(known, start):
+        if run.delivery_count or run.is_final:
+            counts[run.state] += run.last - max(run.first, start) + 1
+        if len(told) < room:
+            told.append(copy_of(run))
         else:
-            if before is not None:
-                yield before
-            before = run
-    if before is not None:
-        yield before
+            view.runs_left_out += 1
+    view.acquired = counts[RecordState.ACQUIRED]
+    view.available = counts[RecordState.AVAILABLE]
+    view.acknowledged = counts[RecordState.ACKNOWLEDGED]
+    view.archived = counts[RecordState.ARCHIVED]
+    return told
 
 
-def _all_runs(partition: SharePartition) -> Iterable[Run]:
-    start, end = partition.start_offset, partition.end_offset
-    return partition.in_flight.runs(start, end)
-
-
-def _is_alike(one: Run, other: Run) -> bool:
-    return (
-        one.last + 1 == other.first
-        and one.state is other.state
-        and one.delivery_count == other.delivery_count
-        and one.member_id == other.member_id
-        and one.deadline_ms == other.deadline_ms
-    )
-
-
-def _joined(one: Run, other: Run) -> Run:
-    return Run(one.first, other.last, one.state, one.delivery_count, one.member_id, one.deadline_ms)
-
-
-def _run(run: Run, state: str, start: int, now_ms: int) -> RunView:
+def _run(run: Run, start: int, now_ms: int) -> RunView:
     is_locked = run.state is RecordState.ACQUIRED
     return RunView(
         first=max(run.first, start),
         last=run.last,
-        state=state,
+        state=run.state.name.lower(),
         delivery_count=run.delivery_count,
         member=run.member_id if is_locked else "",
         lock_ms=max(run.deadline_ms - now_ms, 0) if is_locked else None,

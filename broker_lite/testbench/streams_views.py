@@ -1,22 +1,25 @@
 """A streams group as the control API tells it: its topology, and who runs which task."""
 
 from collections.abc import Iterable
-from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from broker_lite.coordinator.streams.configured import ConfiguredTopology, configure
+from broker_lite.coordinator.streams.configured import ConfiguredTopology, configure_in_steps
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
 from broker_lite.coordinator.streams.tasks import AnyTasks, TaskSets
+from broker_lite.coordinator.streams.told import SeenTopics
 from broker_lite.coordinator.streams.topology import Subtopology, Topology
 from broker_lite.errors import BrokerError
+from broker_lite.testbench.turns import Turns
 
 Tasks = dict[str, list[int]]
 """Partitions by subtopology."""
 
 MEMBERS_MAX: Final = 1000
+_KEPT_MAX: Final = 8
+"""So many configured topologies are kept: each has up to 5,000 elements."""
 
 
 class SubtopologyView(msgspec.Struct, kw_only=True):
@@ -95,7 +98,7 @@ class StreamsView(msgspec.Struct, kw_only=True):
         standby_count: how many standby tasks each task with state shall have.
         subtopologies: sorted by id.
         members_count: of all members.
-        members: in the order in which they joined, at most as many as were asked for.
+        members: sorted by id, at most as many as were asked for.
         tasks: how many tasks there are; None while the topics of the topology are not there.
         active: how many of them run.
         standby: how many standby tasks members have.
@@ -120,82 +123,127 @@ class StreamsView(msgspec.Struct, kw_only=True):
     warmup: int
 
 
-def streams_view(group: StreamsGroup, *, after: str = "", limit: int = MEMBERS_MAX) -> StreamsView:
-    """Return a streams group as it is now.
+class _Found(NamedTuple):
+    """A topology that was configured with topics of that hash; None if it is refused."""
+
+    topology: Topology
+    metadata_hash: int
+    configured: ConfiguredTopology | None
+
+
+class ConfiguredTopologies:
+    """Topologies with their topics, of groups without a heartbeat since they were read.
+
+    The coordinator forgets them as Kafka does, and finds them again with the next heartbeat. Until
+    then they are kept here while their topics stay: to find one takes up to 170 ms.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._found: dict[str, _Found] = {}
+
+    async def of(self, group: StreamsGroup, turns: Turns) -> ConfiguredTopology | None:
+        """Return the topology of a group with its topics; others run in between.
+
+        Returns:
+            None if there is none, or it is refused: a heartbeat with it says why.
+        """
+        topology = group.topology
+        if group.configured is not None or topology is None:
+            return group.configured
+        metadata_hash = group.hash_of(topology)
+        found = self._found.pop(group.group_id, None)
+        if found is None or found.topology is not topology or found.metadata_hash != metadata_hash:
+            seen = SeenTopics(group.topics, group.maps.required_topics)
+            found = _Found(topology, metadata_hash, await _configured(topology, seen, turns))
+        # the one that was looked at last is the last one
+        self._found[group.group_id] = found
+        for group_id in [*self._found][:-_KEPT_MAX]:
+            del self._found[group_id]
+        return found.configured
+
+
+async def _configured(
+    topology: Topology, topics: SeenTopics, turns: Turns
+) -> ConfiguredTopology | None:
+    steps = configure_in_steps(topology, topics)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: ConfiguredTopology = done.value
+            return found
+        except BrokerError:
+            return None
+        await turns.next()
+
+
+async def streams_view(
+    group: StreamsGroup,
+    topologies: ConfiguredTopologies,
+    *,
+    after: str = "",
+    limit: int = MEMBERS_MAX,
+) -> StreamsView:
+    """Return a streams group; others run in between.
+
+    Numbers are of one time; a member that is told is as it is when its turn comes.
 
     Args:
         group: the group.
-        after: only members behind the one with this id.
+        topologies: those that no heartbeat has configured.
+        after: only members with ids behind this one.
         limit: at most so many members.
     """
-    configured = _configured(group)
-    subtopologies = _subtopologies(group.topology, configured)
+    turns = Turns()
+    topology = group.topology
+    configured = await topologies.of(group, turns)
+    subtopologies = await _subtopologies(topology, configured, turns)
     counts = [each.tasks for each in subtopologies if each.tasks is not None]
     problem = None if configured is None else configured.problem
-    assigned = [member.assigned for member in group.roster.members.values()]
-    return StreamsView(
+    members = group.roster.members
+    assigned = [member.assigned for member in members.values()]
+    view = StreamsView(
         group=group.group_id,
         state=group.state.value,
         epoch=group.group_epoch,
         target_epoch=group.target_epoch,
-        topology_epoch=None if group.topology is None else group.topology.epoch,
+        topology_epoch=None if topology is None else topology.epoch,
         problem="" if problem is None else problem.code.name,
         detail="" if problem is None else problem.detail,
         missing=[] if configured is None else [each.name for each in configured.missing],
         standby_count=group.settings.streams_standby_count,
         subtopologies=subtopologies,
         members_count=len(assigned),
-        members=[
-            _member(member, group.target_of(member.member_id))
-            for member in islice(_behind(group, after), limit)
-        ],
+        members=[],
         tasks=sum(counts) if counts else None,
         active=_count(each.active for each in assigned),
         standby=_count(each.standby for each in assigned),
         warmup=_count(each.warmup for each in assigned),
     )
-
-
-def _configured(group: StreamsGroup) -> ConfiguredTopology | None:
-    """Return the topology with its topics; None if there is none, or it is refused.
-
-    The coordinator forgets it as Kafka does, and finds it again with the next heartbeat.
-    """
-    if group.configured is not None or group.topology is None:
-        return group.configured
-    try:
-        return configure(group.topology, group.topics)
-    except BrokerError:
-        return None  # a heartbeat with this topology is refused, and says why
-
-
-def _behind(group: StreamsGroup, after: str) -> Iterable[StreamsMember]:
-    """Iterate over the members behind one, in the order in which they joined."""
-    members = iter(group.roster.members.values())
-    if after in group.roster.members:
-        for member in members:
-            if member.member_id == after:
-                break
-    return members
+    ids = sorted(member_id for member_id in members if member_id > after)[:limit]
+    for member in [members[member_id] for member_id in ids]:
+        await turns.next()
+        view.members.append(_member(member, group.target_of(member.member_id)))
+    return view
 
 
 def _count(tasks: Iterable[AnyTasks]) -> int:
     return sum(len(some) for each in tasks for some in each.values())
 
 
-def _subtopologies(
-    topology: Topology | None, configured: ConfiguredTopology | None
+async def _subtopologies(
+    topology: Topology | None, configured: ConfiguredTopology | None, turns: Turns
 ) -> list[SubtopologyView]:
     if topology is None:
         return []
     found = {} if configured is None else configured.subtopologies or {}
-    return [
-        _subtopology(
-            each,
-            found[each.subtopology_id].task_count if each.subtopology_id in found else None,
-        )
-        for each in sorted(topology.subtopologies)
-    ]
+    views = []
+    for each in sorted(topology.subtopologies):
+        known = found.get(each.subtopology_id)
+        views.append(_subtopology(each, None if known is None else known.task_count))
+        await turns.next()
+    return views
 
 
 def _subtopology(told: Subtopology, task_count: int | None) -> SubtopologyView:

@@ -37,7 +37,8 @@ class SharePartition:
 
     Attributes:
         start: the first record that is not done; None before a member has read.
-        end: the high watermark.
+        end: the high watermark; None if no member has read, and the log was not used since the
+            broker was started.
         lag: how many records are not done; None where the start is.
         acquired: how many records members have, and have said nothing about.
         available: how many were delivered, and will be delivered once more.
@@ -52,7 +53,7 @@ class SharePartition:
     """
 
     start: int | None
-    end: int
+    end: int | None
     lag: int | None
     acquired: int
     available: int
@@ -87,7 +88,8 @@ class ShareGroup:
         accepted: how many records members have accepted, since the broker was started.
         released: the same for records to be delivered again.
         rejected: the same for records never to be delivered again.
-        partitions: by topic and number.
+        partitions: by topic and number, the first 1,000.
+        partitions_left_out: how many more there are; they count in the numbers above.
     """
 
     group: str
@@ -98,6 +100,7 @@ class ShareGroup:
     released: int
     rejected: int
     partitions: Mapping[tuple[str, int], SharePartition]
+    partitions_left_out: int
 
     @classmethod
     def of(cls, answer: Mapping[str, object]) -> Self:
@@ -168,7 +171,7 @@ class StreamsGroup:
         tasks: how many there are; None while the topics of the topology are not there.
         subtopologies: by id, each with sources, repartition_sources, repartition_sinks, changelogs
             and its number of tasks.
-        members: in the order in which they joined, the first 1,000.
+        members: sorted by id, the first 1,000.
         members_count: of all members.
     """
 

@@ -36,12 +36,13 @@ class Streaming(NamedTuple):
 
     side: StreamsSide
 
-    def join(self, member: str) -> None:
-        """Let a member join."""
+    def join(self, member: str, *subtopologies: Heartbeat.Subtopology) -> None:
+        """Let a member join, by default with two subtopologies."""
+        told = subtopologies or (_COUNTS, _SUMS)
         joins = {
             "rebalance_timeout_ms": 60_000,
             "process_id": f"process-{member}",
-            "topology": Heartbeat.Topology(epoch=0, subtopologies=[_COUNTS, _SUMS]),
+            "topology": Heartbeat.Topology(epoch=0, subtopologies=list(told)),
             "active_tasks": [],
             "standby_tasks": [],
             "warmup_tasks": [],

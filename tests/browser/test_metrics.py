@@ -33,3 +33,21 @@ def test_a_subscription_and_a_client(broker: Broker, look: Look) -> None:
     page.get_by_role("button", name="Remove page").click()
     expect(page.get_by_text("Remove page: done")).to_be_visible()
     expect(page.get_by_text("No client is to push metrics.")).to_be_visible()
+
+
+def test_a_client_without_an_id_is_known_by_its_instance(broker: Broker, look: Look) -> None:
+    page = look("metrics")
+    page.get_by_role("button", name="Subscribe to all metrics").click()
+    row = page.get_by_role("region", name="Subscriptions").get_by_role("row").nth(1)
+    expect(row).to_contain_text("page")
+    with (
+        PushingClient(broker.bootstrap, "") as client,
+        PushingClient(broker.bootstrap, "") as other,
+    ):
+        assert client.push(message({"a.b": 1.5})) == 0
+        assert other.push(message({"a.c": 1.5})) == 0
+        page.get_by_role("link", name="(no name)").first.click()
+        expect(page.get_by_role("heading", name="(no name)")).to_be_visible()
+        table = page.get_by_role("region", name="Metrics of")
+        expect(table).to_have_count(1)
+        expect(table.get_by_role("row").nth(1)).to_contain_text("a.b")

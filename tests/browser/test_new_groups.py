@@ -1,12 +1,15 @@
 """Share groups and streams groups in a browser: records in flight, topologies, tasks."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from broker_lite.testing import Broker
+from broker_lite.wire import messages
 from tests.browser.groups_of_members import Sharing, Streaming, sharing, streaming
+from tests.differential.streams_side import StreamsSide
 
 Look = Callable[..., Page]
 
@@ -65,3 +68,14 @@ def test_a_topology_that_cannot_run(broker: Broker, look: Look) -> None:
         expect(page.get_by_role("alert")).to_contain_text("MISSING_SOURCE_TOPICS")
         expect(page.get_by_role("alert")).to_contain_text("Source topics text are missing.")
         expect(page.get_by_text("NotReady").first).to_be_visible()
+
+
+def test_few_subtopologies_of_many_are_shown(broker: Broker, look: Look) -> None:
+    kind = messages.StreamsGroupHeartbeatRequest.Subtopology
+    parts = [kind(subtopology_id=f"{index:03}", source_topics=["text"]) for index in range(203)]
+    with closing(StreamsSide(broker.port, "words")) as side:
+        Streaming(side).join("first", *parts)
+        page = look("groups/words")
+        expect(page.get_by_text("3 more subtopologies are not shown.")).to_be_visible()
+        rows = page.get_by_role("region", name="Subtopologies").get_by_role("row")
+        expect(rows).to_have_count(201)

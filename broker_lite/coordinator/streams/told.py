@@ -29,13 +29,15 @@ from broker_lite.errors import BrokerError
 from broker_lite.wire import messages
 
 
-class _Seen:
+class SeenTopics:
     """Topics as they were at some time."""
 
     def __init__(self, topics: TopicsByName, names: Iterable[str]) -> None:
+        """Look at the topics of some names."""
         self._topics: Mapping[str, TopicView | None] = {name: topics.get(name) for name in names}
 
     def get(self, name: str) -> TopicView | None:
+        """Return a topic; None if there was none."""
         return self._topics.get(name)
 
 
@@ -109,7 +111,7 @@ class ToldTopology:
         if not is_new:
             return
         required = self.maps.required_topics
-        seen = _Seen(topics, required)
+        seen = SeenTopics(topics, required)
         yield
         metadata_hash = hash_of_topics(seen, required)
         yield

@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from broker_lite.coordinator.registry import Group
 from broker_lite.errors import ErrorCode
 from broker_lite.server.life import Life
 from broker_lite.testbench.bounds import Limit, TimeoutMs
@@ -16,6 +17,7 @@ from broker_lite.testbench.group_views import (
     GroupSummary,
     GroupView,
     group_of,
+    members_of,
     summary_of,
     view_of,
 )
@@ -85,7 +87,9 @@ async def list_groups(call: Call) -> list[GroupSummary]:
 
 async def get_group(call: Call) -> GroupView:
     """Tell the members, assignments, committed offsets and lag of a group."""
-    return _known(call.bench.life, call.path["group"])
+    life, group_id = call.bench.life, call.path["group"]
+    _known(life, group_id)
+    return await view_of(life, group_id)
 
 
 async def delete_group(call: Call) -> Done:
@@ -103,12 +107,18 @@ async def wait_for_group(call: Call) -> GroupView:
     """Wait until a group is in a state, has so many members or partitions, or has caught up."""
     wanted, bench, group_id = call.body, call.bench, call.path["group"]
     assert isinstance(wanted, GroupWait)
-    return await bench.waits.until(
-        lambda: view_of(bench.life, group_id),
-        lambda view: _is_met(view, wanted),
-        wanted.timeout_ms,
-        f"group {group_id}",
-    )
+    found: GroupView | None = None
+
+    async def is_met() -> bool:
+        nonlocal found
+        found = None  # what was there before is not told if a look fails
+        found = await view_of(bench.life, group_id)
+        return _is_met(found, wanted)
+
+    async def tell() -> GroupView:
+        return await view_of(bench.life, group_id) if found is None else found
+
+    return await bench.waits.until_all(is_met, tell, wanted.timeout_ms, f"group {group_id}")
 
 
 def _is_met(view: GroupView, wanted: GroupWait) -> bool:
@@ -126,24 +136,24 @@ async def rebalance(call: Call) -> GroupView:
     _known(life, group_id)
     if not life.coordinators.groups.rebalance(group_id):
         raise ControlError(_CONFLICT, f"group {group_id} has no members")
-    return view_of(life, group_id)
+    return await view_of(life, group_id)
 
 
 async def kick(call: Call) -> GroupView:
     """Remove a member by its member id or instance id; its client is told, and may join again."""
     life, group_id, name = call.bench.life, call.path["group"], call.path["member"]
-    view = _known(life, group_id)
-    for member in view.members:
+    members = members_of(_known(life, group_id))
+    for member in members:
         if name in (member.id, member.instance_id):
             break
     else:
-        ids = ", ".join(each.id for each in view.members) or "no members"
+        ids = ", ".join(each.id for each in members) or "no members"
         text = f"group {group_id} has no member {name!r}; there are {ids}"
         raise ControlError(_NOT_FOUND, text)
     code = await put_out(life, group_id, member.id, member.instance_id)
     if code:
         raise ControlError(_CONFLICT, f"member {name} of group {group_id}: {code.name}")
-    return view_of(life, group_id)
+    return await view_of(life, group_id)
 
 
 async def set_offsets(call: Call) -> GroupView:
@@ -151,13 +161,20 @@ async def set_offsets(call: Call) -> GroupView:
     given, life, group_id = call.body, call.bench.life, call.path["group"]
     assert isinstance(given, dict)
     await commit_offsets(life, group_id, given)
-    return view_of(life, group_id)
+    return await view_of(life, group_id)
 
 
-def _known(life: Life, group_id: str) -> GroupView:
-    if group_of(life, group_id) is None:
+def _known(life: Life, group_id: str) -> Group:
+    """Return a group.
+
+    Raises:
+        ControlError: there is none.
+        NotCoordinator: its state cannot be read now.
+    """
+    group = group_of(life, group_id)
+    if group is None:
         raise ControlError(_NOT_FOUND, f"there is no group {group_id!r}")
-    return view_of(life, group_id)
+    return group
 
 
 RESOURCES = (

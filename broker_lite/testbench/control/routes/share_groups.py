@@ -11,7 +11,7 @@ from broker_lite.testbench.bounds import Limit, TimeoutMs
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_views import group_of, summary_of
-from broker_lite.testbench.share_views import ShareView, nothing_shared, share_view
+from broker_lite.testbench.share_views import PARTITIONS, ShareView, nothing_shared, share_view
 
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
@@ -29,10 +29,12 @@ class InFlightQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     Attributes:
         topic: only this one.
         limit: how many runs of records at most, of all partitions together.
+        partitions: how many partitions at most; the others count in the numbers of the group.
     """
 
     topic: str | None = None
     limit: Limit = 1000
+    partitions: Limit = PARTITIONS
 
 
 class InFlightWait(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -66,7 +68,9 @@ async def get_in_flight(call: Call) -> ShareView:
     group = _share_group(life, group_id)
     if group is None:
         raise ControlError(_NOT_FOUND, f"there is no group {group_id!r}")
-    return await share_view(life, group, topic=query.topic, runs=query.limit)
+    return await share_view(
+        life, group, topic=query.topic, runs=query.limit, partitions=query.partitions
+    )
 
 
 async def wait_for_in_flight(call: Call) -> ShareView:

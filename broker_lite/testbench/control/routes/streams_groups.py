@@ -1,11 +1,10 @@
 """Streams groups: the topology, and which member runs which task."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from broker_lite.coordinator.streams.group import StreamsGroup
-from broker_lite.testbench.bounds import Limit
 from broker_lite.testbench.control.resource import Call, Resource
 from broker_lite.testbench.errors import ControlError
 from broker_lite.testbench.group_views import group_of, summary_of
@@ -14,17 +13,19 @@ from broker_lite.testbench.streams_views import MEMBERS_MAX, StreamsView, stream
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 
+MembersLimit = Annotated[int, msgspec.Meta(ge=1, le=MEMBERS_MAX)]
+
 
 class TasksQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Which members are told.
 
     Attributes:
-        after: only members behind the one with this id, in the order in which they joined.
+        after: only members with ids behind this one.
         limit: at most so many.
     """
 
     after: str = ""
-    limit: Limit = MEMBERS_MAX
+    limit: MembersLimit = MEMBERS_MAX
 
 
 async def get_tasks(call: Call) -> StreamsView:
@@ -37,7 +38,8 @@ async def get_tasks(call: Call) -> StreamsView:
     if not isinstance(group, StreamsGroup):
         kind = summary_of(life, group).type
         raise ControlError(_CONFLICT, f"group {group_id} is a {kind} group, and no streams group")
-    return streams_view(group, after=query.after, limit=query.limit)
+    topologies = call.bench.topologies
+    return await streams_view(group, topologies, after=query.after, limit=query.limit)
 
 
 RESOURCES = (

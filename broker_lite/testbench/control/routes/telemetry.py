@@ -111,11 +111,13 @@ class TelemetryQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     Attributes:
         client_id: only clients with this id.
+        instance_id: only the client whose instance has this id.
         metric: only metrics whose name begins so.
         limit: how many metrics at most, of all clients together.
     """
 
     client_id: str | None = None
+    instance_id: str | None = None
     metric: str = ""
     limit: Limit = LISTED_MAX
 
@@ -162,7 +164,14 @@ async def list_telemetry(call: Call) -> list[TelemetryView]:
     """List the clients that push their own metrics, with the last value of each."""
     query = call.query
     assert isinstance(query, TelemetryQuery)
-    return await _views(call.bench.life, query.client_id, query.metric, {}, query.limit)
+    return await _views(
+        call.bench.life,
+        query.client_id,
+        query.metric,
+        {},
+        query.limit,
+        instance_id=query.instance_id,
+    )
 
 
 async def wait_for_telemetry(call: Call) -> list[TelemetryView]:
@@ -245,14 +254,21 @@ def _replace(call: Call, configs: Mapping[str, str]) -> None:
 
 
 async def _views(
-    life: Life, client_id: str | None, metric: str, labels: Mapping[str, str], limit: int
+    life: Life,
+    client_id: str | None,
+    metric: str,
+    labels: Mapping[str, str],
+    limit: int,
+    *,
+    instance_id: str | None = None,
 ) -> list[TelemetryView]:
     """Return the clients with their metrics; others run in between."""
     telemetry, now_ms = life.telemetry.begun, life.clock.steady_ms()
     views: list[TelemetryView] = []
     turns = Turns()
     for client in () if telemetry is None else telemetry.clients:
-        if client_id is None or client.identity.client_id == client_id:
+        is_wanted = client_id in (None, client.identity.client_id)
+        if is_wanted and instance_id in (None, shown_id(client.instance_id)):
             metrics = await _metrics(client, metric, labels, limit, turns)
             limit -= len(metrics)
             views.append(_view(client, metrics, now_ms))

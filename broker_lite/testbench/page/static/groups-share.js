@@ -1,6 +1,6 @@
 // What a share group has in flight: partitions with counts by state, and runs of records.
 
-import { Table, Trouble, count, html, lasting, part, plain, usePolled } from "./base.js";
+import { Table, Trouble, count, html, lasting, part, plain, queryOf, usePolled } from "./base.js";
 
 const EVERY_MS = 1000;
 const RUNS_MAX = 300;
@@ -14,12 +14,11 @@ const kindOf = (run) => (run.state === "available" && !run.delivery_count ? "wai
 const number = (value) => (value === null ? "?" : value.toLocaleString("en"));
 
 export function InFlight({ name }) {
-  const { value, error } = usePolled(`/v1/groups/${part(name)}/in-flight?limit=${RUNS_MAX}`, EVERY_MS);
+  const { value, error } = usePolled(`/v1/groups/${part(name)}/in-flight${queryOf({ limit: RUNS_MAX, partitions: PARTITIONS_MAX })}`, EVERY_MS);
   if (!value) return html`<${Trouble} error=${error} />`;
-  const all = Object.entries(value.partitions).flatMap(([topic, some]) => Object.entries(some).map(([index, each]) => ({ topic, index: Number(index), ...each })));
-  const shown = all.slice(0, PARTITIONS_MAX);
+  const shown = Object.entries(value.partitions).flatMap(([topic, some]) => Object.entries(some).map(([index, each]) => ({ topic, index: Number(index), ...each })));
   const runs = shown.flatMap((each) => each.runs.map((run) => ({ ...run, topic: each.topic, index: each.index })));
-  const leftOut = all.reduce((sum, each) => sum + each.runs_left_out, 0);
+  const leftOut = shown.reduce((sum, each) => sum + each.runs_left_out, 0);
   return html`
     <h2>In flight</h2>
     <${Trouble} error=${error} />
@@ -39,7 +38,7 @@ export function InFlight({ name }) {
         `,
       )}
     </${Table}>
-    ${all.length > shown.length ? html`<p class="note">${count(all.length - shown.length, "more partition is", "more partitions are")} not shown.</p>` : null}
+    ${value.partitions_left_out ? html`<p class="note">${count(value.partitions_left_out, "more partition is", "more partitions are")} not shown.</p>` : null}
     ${runs.length
       ? html`
           <h3>Runs of records</h3>

@@ -6,6 +6,7 @@ import { Empty, Table, Trouble, count, html, part, plain, queryOf, usePolled } f
 const EVERY_MS = 1000;
 const PAGE = 50;
 const TASKS_MAX = 40;
+const SUBTOPOLOGIES_MAX = 200;
 
 export function Tasks({ name }) {
   // the ids behind which the pages so far begin
@@ -24,7 +25,7 @@ export function Tasks({ name }) {
     ${value.subtopologies.length
       ? html`
           <${Table} label="Subtopologies" heads=${["Subtopology", "Tasks", "Reads", "Reads repartitioned", "Repartitions to", "Changelogs"]}>
-            ${value.subtopologies.map(
+            ${value.subtopologies.slice(0, SUBTOPOLOGIES_MAX).map(
               (each) => html`
                 <tr key=${each.id}>
                   <th scope="row">${plain(each.id, 40)}</th>
@@ -37,6 +38,7 @@ export function Tasks({ name }) {
               `,
             )}
           </${Table}>
+          ${value.subtopologies.length > SUBTOPOLOGIES_MAX ? html`<p class="note">${count(value.subtopologies.length - SUBTOPOLOGIES_MAX, "more subtopology is", "more subtopologies are")} not shown.</p>` : null}
         `
       : html`<${Empty}><p>No member has told a topology.</p></${Empty}>`}
     ${value.members_count ? html`<${Members} members=${value.members} />` : null}

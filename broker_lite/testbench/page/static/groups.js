@@ -123,14 +123,14 @@ function Group({ name }) {
 
 // A picture of who has what: a row for each partition, a column for each member.
 function Assignment({ group, act }) {
-  // members of a share group read from the same partitions
+  // members of a share group read from the same partitions; only who is shown is looked up
+  const members = group.members.slice(0, 40);
   const holders = new Set();
-  group.members.forEach((member, index) => Object.entries(member.assigned).forEach(([topic, numbers]) => numbers.forEach((number) => holders.add(`${topic}-${number} ${index}`))));
+  members.forEach((member, index) => Object.entries(member.assigned).forEach(([topic, numbers]) => numbers.forEach((number) => holders.add(`${topic}-${number} ${index}`))));
   const rows = new Map();
   for (const [topic, some] of Object.entries(group.offsets)) for (const [number, each] of Object.entries(some)) rows.set(`${topic}-${number}`, { topic, number: Number(number), ...each });
   group.members.forEach((member) => Object.entries(member.assigned).forEach(([topic, numbers]) => numbers.forEach((number) => rows.has(`${topic}-${number}`) || rows.set(`${topic}-${number}`, { topic, number, committed: null }))));
   const all = [...rows.entries()].sort(([, one], [, other]) => (one.topic < other.topic ? -1 : one.topic > other.topic ? 1 : one.number - other.number));
-  const members = group.members.slice(0, 40);
   if (!all.length && !members.length) return html`<${Empty}><p>The group has no members and no committed offsets.</p></${Empty}>`;
   return html`
     <h2>Who has what</h2>

@@ -9,7 +9,10 @@ const METRICS_MAX = 500;
 const OWN = "page";
 
 export function Metrics({ rest }) {
-  return rest.length ? html`<${Client} key=${rest[0]} id=${rest[0]} />` : html`<${Overview} />`;
+  if (!rest.length) return html`<${Overview} />`;
+  // a client without an id is known by that of its instance
+  const query = rest.length > 1 ? { instance_id: rest[1] } : { client_id: rest[0] };
+  return html`<${Client} key=${rest.join("/")} query=${query} name=${rest.length > 1 ? `(no name) ${rest[1]}` : rest[0]} />`;
 }
 
 function Overview() {
@@ -57,7 +60,7 @@ function Overview() {
             ${all.slice(0, CLIENTS_MAX).map(
               (each) => html`
                 <tr key=${`${each.instance_id} ${each.node}`}>
-                  <th scope="row"><a href=${`#/metrics/${part(each.client_id)}`}>${plain(each.client_id || "(no name)", 60)}</a><small>${each.instance_id}</small></th>
+                  <th scope="row"><a href=${`#/metrics/${each.client_id ? part(each.client_id) : `instance/${part(each.instance_id)}`}`}>${plain(each.client_id || "(no name)", 60)}</a><small>${each.instance_id}</small></th>
                   <td>${plain(each.software, 60)}</td>
                   <td class="number">${each.client}</td>
                   <td class="number">${each.node}</td>
@@ -73,12 +76,12 @@ function Overview() {
   `;
 }
 
-function Client({ id }) {
+function Client({ query, name }) {
   const [begins, setBegins] = useState("");
-  const { value, error } = usePolled(`/v1/telemetry${queryOf({ metric: begins, limit: METRICS_MAX })}${`&client_id=${part(id)}`}`, EVERY_MS);
+  const { value, error } = usePolled(`/v1/telemetry${queryOf({ ...query, metric: begins, limit: METRICS_MAX })}`, EVERY_MS);
   return html`
     <p class="crumbs"><a href="#/metrics">Client metrics</a></p>
-    <h1>${plain(id || "(no name)", 249)}</h1>
+    <h1>${plain(name, 249)}</h1>
     <${Trouble} error=${error} />
     <p class="filters">
       <label>Name begins with <input type="search" value=${begins} onInput=${(event) => setBegins(event.target.value)} /></label>

@@ -1,9 +1,9 @@
 """Groups by the control API: what they are, waits, rebalances, kicks, offsets.
 
-Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_kicks,
-broker_lite.testbench.group_views.
+Also tests: broker_lite.testbench.coordinated, broker_lite.testbench.group_kicks.
 """
 
+import asyncio
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -266,7 +266,7 @@ def test_a_group_whose_state_cannot_be_loaded_is_told() -> None:
     groups = SimpleNamespace(topic=topic, partition_of=lambda _: 3, check_loaded=check_loaded)
     life: Any = SimpleNamespace(coordinators=SimpleNamespace(groups=groups))
     with pytest.raises(NotCoordinator, match="__consumer_offsets-3, where it is, is not loaded"):
-        view_of(life, "g")
+        asyncio.run(view_of(life, "g"))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""What share groups have in flight, by the control API.
-
-Also tests: broker_lite.testbench.share_views.
-"""
+"""What share groups have in flight, by the control API."""
 
 import asyncio
 import threading

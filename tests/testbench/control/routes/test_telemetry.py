@@ -94,6 +94,9 @@ def test_some_of_it(broker: Broker, client: PushingClient) -> None:
     assert names("?client_id=app-2") == []
     assert names("?client_id=app-1&metric=a.") == [["a.b", "a.c"]]
     assert names("?limit=1") == [["a.b"]]
+    (told,) = asked(broker, "")
+    assert names(f"?instance_id={told['instance_id']}&metric=b") == [["b"]]
+    assert names("?instance_id=another") == []
 
 
 def test_waits(broker: Broker, client: PushingClient) -> None:
