@@ -9,6 +9,8 @@ from broker_lite.control.coordinators.kept_states import StateWrite
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.acknowledge import Acknowledgement, acknowledge
+from broker_lite.coordinator.share_records.held_states import RUN_BYTES
+from broker_lite.coordinator.share_records.state import StateBatch
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey, ShareStates
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
 from tests.handler.share.share_requests import Sharer, acquired
@@ -155,6 +157,23 @@ def test_k28_a_state_that_cannot_be_read(broker: HandlerBroker) -> None:
     assert scene.sharer.fetch()[0].error_code == NOT_AVAILABLE
     scene.keeper.failure = None
     assert acquired(scene.sharer.fetch()) == [(0, 9, 1)]
+
+
+def test_k36_a_state_that_there_is_no_memory_for_is_not_held(broker: HandlerBroker) -> None:
+    scene = Scene(broker)
+    state = KeptState(0, EPOCH, 0)
+    state.batches = [StateBatch(each, each, 0, 1 + each % 2) for each in range(10)]
+    scene.keeper.states._put(scene.key, state)
+    scene.sharer.append(10)
+    scene.shares.held._bytes_max = 9 * RUN_BYTES
+    assert scene.sharer.fetch()[0].error_code == NOT_AVAILABLE
+    assert scene.shares.elsewhere is not None
+    assert not scene.shares.elsewhere.held
+    scene.shares.held._bytes_max = 20 * RUN_BYTES
+    scene.sharer.fetch()
+    assert set(scene.shares.elsewhere.held) == {scene.key}
+    assert scene.sharer.fetch(partitions=[0, 7])[7].error_code == UNKNOWN
+    assert set(scene.shares.elsewhere.held) == {scene.key}
 
 
 def test_k28_only_what_is_led_here_is_read(broker: HandlerBroker) -> None:
