@@ -108,7 +108,9 @@ def test_k28_a_refused_change_drops_what_is_in_flight(broker: HandlerBroker) -> 
     assert acquired(sharer.fetch()) == [(0, 9, 1)]
     assert sharer.say({0: [(0, 3, [1])]}) == {0: OK}
     scene.keeper.refusal = NotLeaderOrFollower()
+    assert scene.shares.said.of(scene.key) == {1: 4}
     assert sharer.say({0: [(4, 5, [1])]})[0][0] == NOT_LEADER
+    assert scene.shares.said.of(scene.key) == {1: 4}
     scene.keeper.refusal = None
     assert sharer.say({0: [(4, 5, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(4, 9, 1)]
