@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from broker_lite.control.coordinators.kept_states import Keeping
 from broker_lite.coordinator.effects import ShareStart
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.states import ShareKey
@@ -30,14 +31,26 @@ class ShareSaid:
         """Return the number of records by AcknowledgeType; a type that nobody used is left out."""
         return self._by_key.get(key, _NOTHING)
 
-    def take(self, key: ShareKey, partition: SharePartition | None) -> None:
-        """Add what members have said about a share partition since the last call."""
+    def take(
+        self, key: ShareKey, partition: SharePartition | None, keeping: Keeping | None = None
+    ) -> None:
+        """Add what members have said about a share partition since the last call.
+
+        Args:
+            key: of it.
+            partition: None if there is none any more.
+            keeping: tells whether it is kept, and only then it counts; None if it is already.
+        """
         if partition is None or not partition.said:
             return
         known = self._by_key.setdefault(key, {})
-        for kind, count in partition.said.items():
-            known[kind] = known.get(kind, 0) + count
-        partition.said = {}
+        said, partition.said = partition.said, {}
+        if keeping is None:
+            _add(known, said)
+        else:  # if the state ends before that, nobody looks at these numbers any more
+            keeping.add_done_callback(
+                lambda kept: _add(known, said) if kept.result() is None else None
+            )
 
     def end(self, starts: Iterable[ShareStart]) -> None:
         """Forget the numbers of states that end."""
@@ -45,3 +58,8 @@ class ShareSaid:
             for start in starts:
                 if start.start_offset is None:
                     self._by_key.pop(ShareKey(*start[:3]), None)
+
+
+def _add(known: dict[int, int], said: Mapping[int, int]) -> None:
+    for kind, count in said.items():
+        known[kind] = known.get(kind, 0) + count

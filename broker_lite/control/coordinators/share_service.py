@@ -207,7 +207,7 @@ class Shares:
             keeping = self._states.update(key, update, leader_epoch)
             if keeping is None:
                 self._begun.pop(key, None)
-            self.said.take(key, self._partitions.get(key))
+            self.said.take(key, self._partitions.get(key), keeping)
         except BrokerError:
             self._forget(key)
             raise

@@ -49,8 +49,8 @@ class StatesElsewhere:
         self._held: dict[ShareKey, KeptState] = {}
         # by share partition whose state is being read: what ends then
         self._reading: dict[ShareKey, Keeping] = {}
-        # by share partition: its last change that is not answered yet
-        self._last: dict[ShareKey, Keeping] = {}
+        # by share partition: its changes that are not answered yet, sent or not
+        self._changes: dict[ShareKey, dict[Keeping, None]] = {}
         self._unsent: dict[str, deque[_Unsent]] = {}
         self._sending: set[asyncio.Task[None]] = set()
 
@@ -77,20 +77,21 @@ class StatesElsewhere:
         missing = [key for key in keys if key not in self._held]
         if not missing:
             return {}
-        waiting = {
-            each
-            for key in missing
-            for each in (self._last.get(key), self._reading.get(key))
-            if each is not None
-        }
-        if waiting:
-            await asyncio.wait(waiting)
-        missing = [key for key in missing if key not in self._held and key not in self._reading]
         failures: dict[ShareKey, BrokerError] = {}
         for begin in range(0, len(missing), _READ_AT_A_TIME):
             some = missing[begin : begin + _READ_AT_A_TIME]
-            failures.update(await self._read(group_id, some))
+            # again for each request: others go on with these states while it waits
+            while waiting := self._unanswered(some):
+                await asyncio.wait(waiting)
+            some = [key for key in some if key not in self._held]
+            if some:
+                failures.update(await self._read(group_id, some))
         return failures
+
+    def _unanswered(self, keys: Iterable[ShareKey]) -> set[Keeping]:
+        every = [key for key in keys if key not in self._held]
+        waiting = {each for key in every for each in self._changes.get(key, ())}
+        return waiting.union(self._reading[key] for key in every if key in self._reading)
 
     async def _read(self, group_id: str, keys: Sequence[ShareKey]) -> dict[ShareKey, BrokerError]:
         """Read a few states; what is forgotten meanwhile is not held."""
@@ -125,7 +126,7 @@ class StatesElsewhere:
         """See KeepsStates; the state is held."""
         keeping: Keeping = asyncio.get_running_loop().create_future()
         write = StateWrite(key, self._held[key].state_epoch, leader_epoch, update)
-        self._last[key] = keeping
+        self._changes.setdefault(key, {})[keeping] = None
         unsent = self._unsent.get(key.group_id)
         if unsent is None:
             unsent = self._unsent[key.group_id] = deque()
@@ -141,6 +142,8 @@ class StatesElsewhere:
         try:
             while unsent:
                 some = _some_of(unsent)
+                if not some:
+                    break
                 errors = await self._ask.write(group_id, [each.write for each in some])
                 for each, error in zip(some, errors, strict=True):
                     self._end(each, error)
@@ -164,12 +167,8 @@ class StatesElsewhere:
 
     def refuse(self, key: ShareKey, error: BrokerError) -> None:
         """Send no change of a state that waits, because it does not count any more."""
-        if key not in self._last:
-            return
-        unsent = self._unsent[key.group_id]
-        for each in [one for one in unsent if one.write.key == key]:
-            unsent.remove(each)
-            self._tell(each, error)
+        for keeping in self._changes.pop(key, ()):
+            keeping.set_result(error)
 
     def _tell(self, unsent: _Unsent, error: BrokerError | None) -> bool:
         """Tell who waits for a change; return False if that was done already."""
@@ -177,8 +176,10 @@ class StatesElsewhere:
         if keeping.done():
             return False
         keeping.set_result(error)
-        if self._last.get(key) is keeping:
-            del self._last[key]
+        changes = self._changes[key]
+        del changes[keeping]
+        if not changes:
+            del self._changes[key]
         return True
 
     async def drain(self) -> None:
@@ -192,6 +193,8 @@ def _some_of(unsent: deque[_Unsent]) -> list[_Unsent]:
     some: list[_Unsent] = []
     batches = 0
     while unsent and len(some) < _WRITTEN_AT_A_TIME and batches < _BATCHES_AT_A_TIME:
-        some.append(unsent.popleft())
-        batches += len(some[-1].write.update.batches)
+        each = unsent.popleft()
+        if not each.keeping.done():  # it was not refused meanwhile
+            some.append(each)
+            batches += len(each.write.update.batches)
     return some

@@ -52,6 +52,10 @@ class HeldStates:
         """Return whether so many more may be in flight."""
         return self.size_bytes + run_count * RUN_BYTES <= self._bytes_max
 
+    def may_keep(self, count: int) -> bool:
+        """Return whether so many more may be kept."""
+        return self.size_bytes + count * KEPT_BYTES <= self._bytes_max
+
     def add_runs(self, count: int) -> None:
         """Count more runs in flight; a negative number takes away."""
         self.run_count += count

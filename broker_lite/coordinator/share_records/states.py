@@ -172,6 +172,12 @@ class ShareStates:
             _VERSION_0 + message.encode(value, 0),
         )
 
+    def growth(self, key: ShareKey, update: StateUpdate) -> int:
+        """Return how many runs more a state would have after a change; negative for fewer."""
+        batches = self._by_key[key].batches
+        start_offset = max(self._by_key[key].start_offset, update.start_offset)
+        return len(overlay(batches, update.batches, start_offset)) - len(batches)
+
     def snapshot(self, key: ShareKey, now_ms: int) -> StateRecord:
         """Return a record with the whole state, which replaces all before it."""
         state = self._by_key[key]

@@ -47,6 +47,7 @@ from broker_lite.handler.share.partition import (
     current_leader,
     endpoints,
     find,
+    forget_unopened,
     load,
     opened,
 )
@@ -252,6 +253,7 @@ async def _ready(
             in_flight = await opened(context, found) if wants_any else None
         except BrokerError as error:
             answers.setdefault(partition, Answer(partition)).error = error
+            forget_unopened(context, session.group_id, partition)
             if isinstance(error, UnknownTopicId):
                 sessions_of(context).update(session, (), [partition])
             continue

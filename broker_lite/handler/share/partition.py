@@ -127,6 +127,14 @@ async def load(
     return await elsewhere.load(group_id, led)
 
 
+def forget_unopened(context: HandlerContext, group_id: str, partition: SharedPartition) -> None:
+    """Forget the state that load() has read of a partition that could not be opened."""
+    shares: Shares = context.groups.shares
+    key = ShareKey(group_id, *partition)
+    if shares.elsewhere is not None and shares.partition(key) is None:
+        shares.elsewhere.forget(key)
+
+
 async def opened(context: HandlerContext, found: Found) -> SharePartition | None:
     """Return the share partition of a partition; None if there is no such group.
 

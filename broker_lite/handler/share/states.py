@@ -7,15 +7,28 @@ needed.
 - WriteShareGroupState: v1 has how many records are done.
 """
 
+from typing import Final
+
+from broker_lite.control.coordinators.share_service import Shares
+from broker_lite.coordinator.share_records.held_states import NO_ROOM
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey
-from broker_lite.errors import BrokerError, ErrorCode, FencedLeaderEpoch, FencedStateEpoch
+from broker_lite.errors import (
+    BrokerError,
+    CoordinatorNotAvailable,
+    ErrorCode,
+    FencedLeaderEpoch,
+    FencedStateEpoch,
+)
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.large import in_turns
 from broker_lite.handler.share.partition import has_state
 from broker_lite.wire import messages
+
+_RUNS_PER_BATCH: Final = 2
+"""A batch adds at most so many runs to a state: it splits one in two, and is between them."""
 
 
 @answers_when_flushed
@@ -118,7 +131,27 @@ def _write(
         for each in said.state_batches
     ]
     update = StateUpdate(said.start_offset, said.delivery_complete_count, batches)
+    _check_room(context.groups.shares, key, update)
     log.update(key, update, said.leader_epoch)
+
+
+def _check_room(shares: Shares, key: ShareKey, update: StateUpdate) -> None:
+    """Demand that there is memory for what a change adds to a state.
+
+    The leaders count what they have in flight, each for itself; what is kept is counted here. One
+    run more is kept without memory, too: a member has acknowledged a whole one.
+
+    Raises:
+        CoordinatorNotAvailable: there is not.
+
+    See: K-36.
+    """
+    held = shares.held
+    if held.may_keep(_RUNS_PER_BATCH * len(update.batches)):
+        return
+    growth = shares.log.states.growth(key, update)
+    if growth > 1 and not held.may_keep(growth):
+        raise CoordinatorNotAvailable(NO_ROOM)
 
 
 def _check_epochs(state: KeptState | None, state_epoch: int, leader_epoch: int) -> None:

@@ -34,6 +34,7 @@ class Keeper:
         read_keys: what was asked for, request by request.
         written: the changes, request by request.
         gate: answers wait for it.
+        write_gate: answers to changes wait for it, too.
         refusals: the errors of changes, by share partition.
         told: what StatesElsewhere has told.
     """
@@ -45,6 +46,8 @@ class Keeper:
         self.written: list[Sequence[StateWrite]] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        self.write_gate = asyncio.Event()
+        self.write_gate.set()
         self.refusals: dict[ShareKey, BrokerError] = {}
         self.told: list[tuple[str, ShareKey]] = []
         self.states = StatesElsewhere(
@@ -70,6 +73,7 @@ class Keeper:
         assert {write.key.group_id for write in writes} == {group_id}
         self.written.append(writes)
         await self.gate.wait()
+        await self.write_gate.wait()
         return [self.refusals.get(write.key) for write in writes]
 
     async def load(self, *keys: ShareKey) -> dict[ShareKey, BrokerError]:
@@ -244,6 +248,88 @@ def test_changes_that_do_not_count_any_more_are_not_sent() -> None:
         assert keepings[0].result() is error
         assert await keepings[1] is None
         assert [[each.key for each in writes] for writes in keeper.written] == [[OTHER]]
+
+    run(test)
+
+
+def test_k28_the_answer_to_a_change_of_an_ended_state_says_nothing_of_the_new_one() -> None:
+    async def test(keeper: Keeper) -> None:
+        await keeper.load(KEY)
+        keeper.gate.clear()
+        sent = keeper.states.update(KEY, UPDATE, 0)
+        await asyncio.sleep(0)
+        waiting = keeper.states.update(KEY, UPDATE, 0)
+        error = NotLeaderOrFollower()
+        keeper.states.refuse(KEY, error)
+        keeper.states.forget(KEY)
+        assert sent.result() is waiting.result() is error
+        keeper.refusals[KEY] = CoordinatorNotAvailable()
+        keeper.gate.set()
+        await keeper.states.drain()
+        assert [[each.key for each in writes] for writes in keeper.written] == [[KEY]]
+        assert keeper.told == []
+
+    run(test)
+
+
+def test_to_refuse_the_changes_of_one_state_does_not_look_at_all_others() -> None:
+    compared = 0
+
+    class Counted(ShareKey):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().__eq__(other)
+
+        __hash__ = ShareKey.__hash__
+
+    async def test(keeper: Keeper) -> None:
+        nonlocal compared
+        keys = [Counted("g", b"t" * 16, index) for index in range(200)]
+        keeper.known = {key: KeptState(5, EPOCH, 0) for key in keys}
+        await keeper.load(*keys)
+        for key in keys:
+            keeper.states.update(key, UPDATE, 0)
+        compared = 0
+        for key in keys:
+            keeper.states.refuse(key, NotLeaderOrFollower())
+        assert compared <= 2 * len(keys)
+        await keeper.states.drain()
+        assert keeper.written == []
+
+    run(test)
+
+
+def test_k28_a_state_is_not_read_before_a_change_that_came_meanwhile_is_answered() -> None:
+    async def test(keeper: Keeper) -> None:
+        last = KEYS[8]
+        keeper.gate.clear()
+        load = asyncio.ensure_future(keeper.load(*KEYS[:9]))
+        other = asyncio.ensure_future(keeper.load(last))
+        keeper.write_gate.clear()
+        await asyncio.sleep(0)
+        keeper.gate.set()
+        await other
+        keeping = keeper.states.update(last, UPDATE, 0)
+        keeper.states.forget(last)
+        await asyncio.sleep(0.01)
+        assert len(keeper.read_keys) == 2
+        keeper.write_gate.set()
+        await load
+        assert keeping.done()
+        assert keeper.read_keys[2:] == [[last]]
+
+    run(test)
+
+
+def test_k28_what_others_have_read_meanwhile_is_not_read_again() -> None:
+    async def test(keeper: Keeper) -> None:
+        keeper.gate.clear()
+        loads = [asyncio.ensure_future(keeper.load(*keys)) for keys in (KEYS[:9], KEYS[8:9])]
+        await asyncio.sleep(0)
+        keeper.gate.set()
+        await asyncio.gather(*loads)
+        assert [len(keys) for keys in keeper.read_keys] == [8, 1]
 
     run(test)
 

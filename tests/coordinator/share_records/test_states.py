@@ -124,3 +124,20 @@ def test_the_states_of_a_partition_of_the_log() -> None:
     assert read.keys_of(5) == [KEY]
     read.replay(snapshot_key(KEY), None)
     assert read.keys_of(5) == []
+
+
+def test_k36_how_much_a_state_grows_is_known_before() -> None:
+    states = started()
+    for update in (
+        StateUpdate(0, 0, [StateBatch(0, 9, 0, 1)]),
+        StateUpdate(0, 0, [StateBatch(4, 4, 2, 1)]),
+        StateUpdate(5, 0, []),
+    ):
+        before = states.get(KEY)
+        assert before is not None
+        count, growth = len(before.batches), states.growth(KEY, update)
+        states.update(KEY, update, 0, 1)
+        after = states.get(KEY)
+        assert after is not None
+        assert len(after.batches) - count == growth
+    assert states.growth(KEY, StateUpdate(10, 0, [])) == -1

@@ -8,6 +8,9 @@ import pytest
 from broker_lite.control.coordinators.kept_states import StateWrite
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import NO_START, ShareStart
+from broker_lite.coordinator.share_records.acknowledge import Acknowledgement, acknowledge
+from broker_lite.coordinator.share_records.held_states import RUN_BYTES
+from broker_lite.coordinator.share_records.state import StateBatch
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey, ShareStates
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
 from tests.handler.share.share_requests import Sharer, acquired
@@ -24,6 +27,7 @@ class Keeper:
         states: what it keeps.
         refusal: why changes are refused; None if they are kept.
         hangs: whether it answers no changes.
+        ended: answers to changes wait for it, which were made before their state ended.
         read_count: how many states were read.
     """
 
@@ -32,6 +36,7 @@ class Keeper:
         self.refusal: BrokerError | None = None
         self.failure: BrokerError | None = None
         self.hangs = False
+        self.ended: asyncio.Event | None = None
         self.read_count = 0
 
     async def read(
@@ -48,6 +53,9 @@ class Keeper:
     ) -> Sequence[BrokerError | None]:
         if self.hangs:
             await asyncio.Event().wait()
+        if self.ended is not None:
+            await self.ended.wait()
+            return [None for _ in writes]
         if self.refusal is None:
             for key, state_epoch, leader_epoch, update in writes:
                 assert state_epoch == EPOCH
@@ -100,7 +108,9 @@ def test_k28_a_refused_change_drops_what_is_in_flight(broker: HandlerBroker) -> 
     assert acquired(sharer.fetch()) == [(0, 9, 1)]
     assert sharer.say({0: [(0, 3, [1])]}) == {0: OK}
     scene.keeper.refusal = NotLeaderOrFollower()
+    assert scene.shares.said.of(scene.key) == {1: 4}
     assert sharer.say({0: [(4, 5, [1])]})[0][0] == NOT_LEADER
+    assert scene.shares.said.of(scene.key) == {1: 4}
     scene.keeper.refusal = None
     assert sharer.say({0: [(4, 5, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(4, 9, 1)]
@@ -151,6 +161,23 @@ def test_k28_a_state_that_cannot_be_read(broker: HandlerBroker) -> None:
     assert acquired(scene.sharer.fetch()) == [(0, 9, 1)]
 
 
+def test_k36_a_state_that_there_is_no_memory_for_is_not_held(broker: HandlerBroker) -> None:
+    scene = Scene(broker)
+    state = KeptState(0, EPOCH, 0)
+    state.batches = [StateBatch(each, each, 0, 1 + each % 2) for each in range(10)]
+    scene.keeper.states._put(scene.key, state)
+    scene.sharer.append(10)
+    scene.shares.held._bytes_max = 9 * RUN_BYTES
+    assert scene.sharer.fetch()[0].error_code == NOT_AVAILABLE
+    assert scene.shares.elsewhere is not None
+    assert not scene.shares.elsewhere.held
+    scene.shares.held._bytes_max = 20 * RUN_BYTES
+    scene.sharer.fetch()
+    assert set(scene.shares.elsewhere.held) == {scene.key}
+    assert scene.sharer.fetch(partitions=[0, 7])[7].error_code == UNKNOWN
+    assert set(scene.shares.elsewhere.held) == {scene.key}
+
+
 def test_k28_only_what_is_led_here_is_read(broker: HandlerBroker) -> None:
     scene = Scene(broker)
     assert scene.sharer.fetch(partitions=[0, 7])[7].error_code == UNKNOWN
@@ -169,6 +196,37 @@ def test_k28_a_state_that_begins_anew_is_read_again(broker: HandlerBroker) -> No
     scene.keeper.states._put(scene.key, KeptState(7, EPOCH, 0))
     assert sharer.say({0: [(0, 3, [1])]})[0][0] == UNKNOWN
     assert acquired(sharer.fetch()) == [(7, 9, 1)]
+
+
+def test_k20_k28_a_late_answer_does_not_move_the_start_of_a_state_that_began_anew(
+    broker: HandlerBroker,
+) -> None:
+    scene = Scene(broker, earliest=False)
+    sharer, shares = scene.sharer, scene.shares
+    sharer.append(3)
+
+    async def test() -> None:
+        assert acquired(await sharer.fetch_later()) == []
+        sharer.append(4)
+        assert acquired(await sharer.fetch_later()) == [(3, 6, 1)]
+        scene.keeper.ended = asyncio.Event()
+        partition = shares.partition(scene.key)
+        assert partition is not None
+        for offset in 3, 4:
+            update = acknowledge(partition, "m", [Acknowledgement(offset, offset, [1])], 0)
+            shares.settle(scene.key, update, 0)
+            await asyncio.sleep(0)
+        shares.states_began([scene.key])
+        assert acquired(await sharer.fetch_later()) == []
+        sharer.append(5)
+        assert acquired(await sharer.fetch_later()) == [(7, 11, 1)]
+        scene.keeper.ended.set()
+        assert shares.elsewhere is not None
+        await shares.elsewhere.drain()
+        shares._forget(scene.key)
+        assert acquired(await sharer.fetch_later()) == [(7, 11, 1)]
+
+    asyncio.run(test())
 
 
 def test_k15_k28_locks_that_end_are_kept_too(broker: HandlerBroker) -> None:

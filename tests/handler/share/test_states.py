@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker_lite.coordinator.effects import ShareStart
+from broker_lite.coordinator.share_records.held_states import KEPT_BYTES
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.handler.share import states
 from broker_lite.protocol.framing import Request
@@ -14,7 +15,7 @@ from tests.support.handler_broker import HandlerBroker, join
 from tests.support.small_disk import files_end_at
 
 NO_START = -1
-OK, UNKNOWN, STORAGE, FENCED_LEADER, FENCED_STATE = 0, 3, 56, 74, 124
+OK, UNKNOWN, NOT_AVAILABLE, STORAGE, FENCED_LEADER, FENCED_STATE = 0, 3, 15, 56, 74, 124
 
 
 class Leader:
@@ -56,6 +57,27 @@ class Leader:
         answer = self._ask(states.handle_write, message(group_id="g", topics=[topic]), 1)
         ((result),) = answer.results
         return [each.error_code for each in result.partitions]
+
+    def write_runs(self, first: int, count: int) -> Any:
+        """Say of single records of partition 0 that they are available, after 1 or 2 deliveries."""
+        message = messages.WriteShareGroupStateRequest
+        partition = message.PartitionData(
+            partition=0,
+            state_epoch=self.epoch,
+            start_offset=0,
+            state_batches=[
+                message.StateBatch(
+                    first_offset=offset,
+                    last_offset=offset,
+                    delivery_state=0,
+                    delivery_count=1 + offset % 2,
+                )
+                for offset in range(first, first + count)
+            ],
+        )
+        topic = message.WriteStateData(topic_id=self.sharer.topic_id, partitions=[partition])
+        answer = self._ask(states.handle_write, message(group_id="g", topics=[topic]), 1)
+        return [each.error_code for each in answer.results[0].partitions]
 
     def _ask(self, handle: Any, value: Any, version: int) -> Any:
         kind = messages.by_api(84 if handle is states.handle_read else 85)
@@ -121,6 +143,30 @@ def test_k28_what_follows_a_change_that_failed_fails_too(broker: HandlerBroker) 
 def test_k28_only_the_changes_of_the_same_state_follow(broker: HandlerBroker) -> None:
     leader = Leader(broker)
     assert leader.write((7, 0, 0), (0, 0, 0), (7, 1, 1)) == [FENCED_STATE, OK, FENCED_STATE]
+
+
+def test_k36_what_would_split_runs_is_not_kept_without_memory(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    held = broker.coordinators.groups.shares.held
+    assert leader.write_runs(0, 100) == [OK]
+    held._bytes_max = 110 * KEPT_BYTES
+    assert leader.write_runs(100, 20) == [NOT_AVAILABLE]
+    assert held.kept_count == 100
+    assert leader.write_runs(100, 10) == [OK]
+    assert held.size_bytes == 110 * KEPT_BYTES
+    assert leader.write_runs(110, 2) == [NOT_AVAILABLE]
+
+
+def test_k36_whole_runs_are_kept_without_memory(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    held = broker.coordinators.groups.shares.held
+    assert leader.write_runs(0, 2) == [OK]
+    held._bytes_max = 0
+    assert leader.write_runs(0, 2) == [OK]
+    assert leader.write_runs(2, 1) == [OK]
+    assert held.kept_count == 3
+    assert leader.write((0, 3, 9)) == [OK]
+    assert held.kept_count == 1
 
 
 def test_k28_nobody_reads_a_state_that_is_not_available(broker: HandlerBroker) -> None:
