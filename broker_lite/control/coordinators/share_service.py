@@ -366,7 +366,7 @@ class Shares:
             self.log.forget_all()
             self._waits.fail_all()
             self._begun.clear()
-            self._forget_all(self._partitions)
+            self._forget_all((*self._partitions, *self._states.held))
         if not gone:
             return
         self.states_began([key for key in self._states.held if key.topic_id in gone])

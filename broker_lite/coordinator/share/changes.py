@@ -93,7 +93,7 @@ def start_topics(group: ShareGroup, effects: Effects) -> None:
             for each in missing
         ]
         stateful[topic.topic_id] = StatefulTopic(name, known.union(missing))
-    if stateful != group.stateful:
+    if group.has_left_out or stateful != group.stateful:
         _put_stateful(group, stateful, effects)
 
 

@@ -65,11 +65,12 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
     Attributes:
         stateful: the topics with partitions whose state exists, by topic id; changed by
             put_stateful().
+        has_left_out: whether the log still has topics in `stateful` that were deleted.
 
     See: K-01 (ShareGroup).
     """
 
-    __slots__ = ("stateful",)
+    __slots__ = ("has_left_out", "stateful")
 
     record_types = SHARE
 
@@ -78,6 +79,7 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
     ) -> None:
         super().__init__(group_id, ShareRoster(), timers, settings, topics)
         self.stateful: dict[bytes, StatefulTopic] = {}
+        self.has_left_out = False
 
     @property
     def state(self) -> ShareGroupState:
@@ -108,6 +110,17 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
         more = _partition_count(stateful) - _partition_count(self.stateful)
         self.roster.held.add(more * self.state_bytes)
         self.stateful = stateful
+        self.has_left_out = False
+
+    def _leave_out(self, topic_ids: Collection[bytes]) -> None:
+        """Forget topics that were deleted, and no longer count the memory of their states.
+
+        They are no longer written either, as soon as a heartbeat looks at the topics again.
+        """
+        if topic_ids:
+            stateful = {each: one for each, one in self.stateful.items() if each not in topic_ids}
+            self.put_stateful(stateful)
+            self.has_left_out = True
 
     @property
     def state_bytes(self) -> int:
@@ -115,7 +128,12 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
         return STATE_BYTES + size_of_text(self.group_id)
 
     def topics_changed(self, names: Collection[str]) -> None:
-        """Let the next heartbeat look at topics again that were created, deleted or grew."""
+        """Let the next heartbeat look at topics again that were created, deleted or grew.
+
+        See: K-37.
+        """
+        changed = [each for each, topic in self.stateful.items() if topic.name in names]
+        self._leave_out({each for each in changed if self.topics.by_id(each) is None})
         if not self.subscribed_topics().isdisjoint(names):
             self.is_metadata_stale = True
 
@@ -125,7 +143,8 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
         self.timers.set(SESSION, member.member_id, deadline_ms)
 
     def loaded(self, now_ms: int) -> None:
-        """Start all sessions after the log has been read to its end."""
+        """Start all sessions after the log has been read to its end; leave out deleted topics."""
+        self._leave_out({each for each in self.stateful if self.topics.by_id(each) is None})
         for member in self.roster.members.values():
             self.start_session(member, now_ms)
 

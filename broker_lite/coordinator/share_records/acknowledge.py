@@ -96,8 +96,17 @@ def acknowledge(
     member_id: str,
     batches: Sequence[Acknowledgement],
     now_ms: int,
+    *,
+    has_room: bool = False,
 ) -> StateUpdate | None:
     """Take what a member says about records; `check_acknowledgements` has accepted it.
+
+    Args:
+        partition: the share partition.
+        member_id: of the member.
+        batches: what it says.
+        now_ms: in the clock's steady milliseconds.
+        has_room: whether the caller holds memory for the runs that are split.
 
     Returns:
         What has to be written, None if nothing has.
@@ -112,7 +121,8 @@ def acknowledge(
     See: K-36.
     """
     accepted = check_acquired(partition, member_id, batches)
-    _check_room(partition, accepted)
+    if not has_room:
+        _check_split(partition, accepted)
     settled: list[Run] = []
     for each in accepted:
         if len(each.types) > 1:  # from then on each record counts by itself
@@ -150,19 +160,42 @@ def check_acquired(
     return accepted
 
 
-def _check_room(partition: SharePartition, said: Sequence[Acknowledgement]) -> None:
+def _check_split(partition: SharePartition, said: Sequence[Acknowledgement]) -> None:
+    if not partition.in_flight.has_room(sum([len(each.types) + 1 for each in said])):
+        check_room(partition, runs_added(partition, said))
+
+
+def runs_added(partition: SharePartition, said: Sequence[Acknowledgement], begin: int = 0) -> int:
+    """Return how many more runs there are after runs were split for what a member says.
+
+    Args:
+        partition: the share partition.
+        said: about records that the member has acquired.
+        begin: runs are split there already, or will be; 0 for nowhere.
+    """
     in_flight = partition.in_flight
-    if in_flight.has_room(sum([len(each.types) + 1 for each in said])):
-        return
-    begin = partition.start_offset
+    begin = max(begin, partition.start_offset)
     more = 0
     for each in said:
         for first, last, _ in each.parts():
+            if last < begin:
+                continue
             if first > begin:
                 more += in_flight.splits_at(first)
             begin = last + 1
             more += in_flight.splits_at(begin)
-    if more and not in_flight.has_room(more):
+    return more
+
+
+def check_room(partition: SharePartition, run_count: int) -> None:
+    """Demand that there is memory for more runs, if any are needed.
+
+    Raises:
+        CoordinatorNotAvailable: there is not.
+
+    See: K-36.
+    """
+    if run_count and not partition.in_flight.has_room(run_count):
         raise CoordinatorNotAvailable(NO_ROOM)
 
 

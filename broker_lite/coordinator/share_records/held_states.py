@@ -27,7 +27,7 @@ class HeldStates:
     """Counts runs of records; used by one thread.
 
     Attributes:
-        run_count: how many are in flight.
+        run_count: how many are in flight, or will be as soon as a request goes on.
         kept_count: how many are kept.
     """
 

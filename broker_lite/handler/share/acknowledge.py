@@ -10,7 +10,7 @@ Not done: nothing that a client asks for.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker_lite.control.coordinators.kept_states import Keeping
 from broker_lite.control.coordinators.share_service import Shares
@@ -19,6 +19,8 @@ from broker_lite.coordinator.share_records.acknowledge import (
     acknowledge,
     check_acknowledgements,
     check_acquired,
+    check_room,
+    runs_added,
 )
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.parts import in_parts, is_little
@@ -58,6 +60,13 @@ _MS_PER_S: Final = 1000
 Answers = dict[SharedPartition, Answer]
 Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
 """What a request says about the records of partitions."""
+
+
+class _Part(NamedTuple):
+    """A part of what a member says about a partition, and how many runs it adds."""
+
+    said: Sequence[Acknowledgement]
+    run_count: int
 
 
 @answers_when_flushed
@@ -201,22 +210,50 @@ async def _acknowledge(
         What tells whether it is kept; None if it is already.
 
     Raises:
-        BrokerError: it does not count; or only a first part of it does.
+        BrokerError: it does not count; or only a first part of it does, because its locks ended or
+            it could not be written.
     """
     now_ms = shares.run_due(found.key)
     if is_little(batches):  # what most members say needs no turns
         update = acknowledge(_opened(shares, found), member_id, batches, now_ms)
         return shares.settle(found.key, update, found.log.leader_epoch)
-    parts = []
+    parts, begin = list[_Part](), 0
     async for part in in_turns(in_parts(_opened(shares, found), batches), at_least=1):
         if part is not batches:  # nothing counts unless all parts are right
             check_acquired(_opened(shares, found), member_id, part)
-        parts.append(part)
+        parts.append(_Part(part, runs_added(_opened(shares, found), part, begin)))
+        begin = part[-1].last_offset + 1
+    check_room(_opened(shares, found), sum([each.run_count for each in parts]))
+    return await _acknowledge_parts(shares, found, member_id, parts)
+
+
+async def _acknowledge_parts(
+    shares: Shares,
+    found: Found,
+    member_id: str,
+    parts: Sequence[_Part],
+) -> Keeping | None:
+    """Take what a member says about records of one partition, part by part, if there is room.
+
+    Others have their turns in between. So the memory is held from the first part on: who comes
+    meanwhile does not get it, and no part is refused because what is kept of those before it
+    takes memory, too.
+
+    See: K-36.
+    """
     keeping: Keeping | None = None
-    async for part in in_turns(parts, at_least=1):
-        now_ms = shares.run_due(found.key)
-        update = acknowledge(_opened(shares, found), member_id, part, now_ms)
-        keeping = shares.settle(found.key, update, found.log.leader_epoch) or keeping
+    held_count = sum([each.run_count for each in parts])
+    shares.held.add_runs(held_count)
+    try:
+        async for said, run_count in in_turns(parts, at_least=1):
+            now_ms = shares.run_due(found.key)
+            shares.held.add_runs(-run_count)
+            held_count -= run_count
+            partition = _opened(shares, found)
+            update = acknowledge(partition, member_id, said, now_ms, has_room=True)
+            keeping = shares.settle(found.key, update, found.log.leader_epoch) or keeping
+    finally:
+        shares.held.add_runs(-held_count)
     return keeping
 
 

@@ -1,20 +1,22 @@
 """Share partitions over changes of the cluster and failures of their log."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from broker_lite.control.coordinators import share_pruning, share_releases, share_service
+from broker_lite.control.coordinators.kept_states import StateWrite
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
-from broker_lite.coordinator.share_records.states import ShareKey
-from broker_lite.errors import CoordinatorNotAvailable, KafkaStorageError
+from broker_lite.coordinator.share_records.states import KeptState, ShareKey
+from broker_lite.errors import BrokerError, CoordinatorNotAvailable, KafkaStorageError
 from tests.control.group_node import Node
 from tests.control.trio import Trio, take_leader
 from tests.support.small_disk import files_end_at
@@ -25,6 +27,24 @@ def node(tmp_path: Path) -> Any:
     node = Node(tmp_path / "data", share_coordinator_state_topic_num_partitions="1")
     yield node
     node.cluster.close(sync=False)
+
+
+class Keeper:
+    """A process that keeps states, and gets no changes."""
+
+    def __init__(self, states: Mapping[ShareKey, KeptState]) -> None:
+        self._states = states
+
+    async def read(
+        self, group_id: str, keys: Sequence[ShareKey]
+    ) -> Mapping[ShareKey, KeptState | BrokerError]:
+        assert {key.group_id for key in keys} == {group_id}
+        return {key: self._states[key] for key in keys}
+
+    async def write(
+        self, _group_id: str, writes: Sequence[StateWrite]
+    ) -> Sequence[BrokerError | None]:
+        raise AssertionError(writes)
 
 
 def key_of(node: Node) -> ShareKey:
@@ -239,6 +259,18 @@ def test_k04_states_end_with_their_topics(node: Node) -> None:
     node.cluster.delete_topics([node.cluster.topics[SHARE_TOPIC]])
     assert not node.groups.shares.is_known(key)
     assert node.groups.shares.partition(key) is None
+
+
+def test_k04_what_another_process_kept_is_forgotten_with_its_topic(node: Node) -> None:
+    key, shares = key_of(node), node.groups.shares
+    shares.put_starts([ShareStart(*key, 0, 1)])
+    keeper = Keeper({key: KeptState(5, 1, 0)})
+    shares.keep_elsewhere(keeper)
+    assert shares.elsewhere is not None
+    assert asyncio.run(shares.elsewhere.load("g", [key])) == {}
+    assert shares.is_known(key)
+    node.cluster.delete_topics([node.cluster.topics[SHARE_TOPIC]])
+    assert not shares.is_known(key)
 
 
 def test_k04_states_that_cannot_end_now_end_later(node: Node) -> None:

@@ -19,6 +19,7 @@ from broker_lite.coordinator.share.describe import describe
 from broker_lite.coordinator.share.group import STATE_BYTES, ShareGroup, StatefulTopic
 from broker_lite.coordinator.share.heartbeat import check_heartbeat, handle, put_out
 from broker_lite.coordinator.share.member import ShareMember, size_of_member
+from broker_lite.coordinator.share.records import STATE_PARTITIONS
 from broker_lite.coordinator.share.replay import apply_record
 from broker_lite.coordinator.timers import SESSION, TimerKey, Timers
 from broker_lite.errors import InvalidRequest
@@ -69,6 +70,7 @@ class Driver:
         group = ShareGroup("g", Timers(), self.settings, self.topics)
         for key, value in self.log:
             apply_record(group, unpack_from(">h", key)[0], key, value)
+        group.loaded(self.now_ms)
         return group
 
 
@@ -157,6 +159,26 @@ def test_k37_the_states_of_partitions_take_memory() -> None:
     assert driver.beat("n", 0, "t").error_code == 0
     changes.end_topics(driver.group, [driver.topics.id("t")], driver.effects)
     assert driver.group.roster.held.count == MEMBER
+
+
+def test_k37_states_of_deleted_topics_take_no_memory_in_a_group_without_members() -> None:
+    driver = Driver(GroupSettings(held_bytes_max=MEMBER + 3 * STATE), t=3, u=1)
+    driver.beat("m", 0, "t")
+    driver.beat("m", -1)
+    driver.group.topics_changed(["t", "u"])
+    assert driver.group.roster.held.count == 3 * STATE
+    driver.topics.delete("t")
+    driver.group.topics_changed(["t"])
+    assert driver.group.roster.held.count == 0
+    loaded = driver.loaded()
+    assert (loaded.stateful, loaded.roster.held.count) == ({}, 0)
+    for group in (driver.group, loaded):
+        driver.group = group
+        assert driver.beat("n", 0, "t").error_code == 0
+        assert types(driver.effects).count(STATE_PARTITIONS) == 1
+        assert driver.beat("n", -1).error_code == 0
+        assert driver.beat("n", 0, "t").error_code == 0
+        assert STATE_PARTITIONS not in types(driver.effects)
 
 
 def test_k37_partitions_of_a_topic_that_grows_may_have_no_state() -> None:

@@ -1,15 +1,19 @@
 """ShareAcknowledge, and what is kept of it over restarts."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker_lite.coordinator.share_records.held_states import RUN_BYTES
 from broker_lite.coordinator.share_records.parts import RUNS_MAX
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.handler.share.start import duration_ms
 from tests.handler.share.share_requests import Sharer, acquired
 from tests.support.handler_broker import HandlerBroker, handler_broker
+
+MANY = 3 * RUNS_MAX
 
 
 @pytest.fixture
@@ -151,6 +155,48 @@ def test_k31_a_refused_record_far_behind_refuses_all(sharer: Sharer) -> None:
     assert sharer.say({0: [(10, 2 * RUNS_MAX + 9, [1, 2] * RUNS_MAX)]}) == {0: (0, None)}
 
 
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Sharer]:
+    """A member with many records, of which not all may have a fate of their own."""
+    settings = {"broker.lite.groups.max.bytes": str(2 * (MANY + 1) * RUN_BYTES)}
+    with handler_broker(tmp_path / "data", settings) as broker:
+        sharer = Sharer(broker)
+        sharer.append(MANY)
+        sharer.beat()
+        sharer.fetch(max_bytes=10_000_000)
+        yield sharer
+
+
+def test_k36_nothing_of_many_types_counts_without_memory_for_all(reader: Sharer) -> None:
+    shares = reader.broker.context.groups.shares
+    shares.held.add_runs(2)
+    full = (15, "The states of share groups take as much memory as they may.")
+    size_bytes = shares.held.size_bytes
+    assert reader.say({0: [(0, MANY - 1, [2, 1] * (MANY // 2))]}) == {0: full}
+    assert shares.held.size_bytes == size_bytes
+    assert reader.say({0: [(0, MANY - 1, [1])]}) == {0: (0, None)}
+
+
+def test_k36_parts_are_not_refused_for_what_is_kept_of_those_before(reader: Sharer) -> None:
+    held = reader.broker.context.groups.shares.held
+    assert reader.say({0: [(0, MANY - 1, [2, 1] * (MANY // 2))]}) == {0: (0, None)}
+    assert (held.run_count, held.kept_count) == (MANY, MANY)
+
+
+@pytest.mark.as_written
+def test_k36_others_do_not_get_the_memory_of_parts_to_come(reader: Sharer) -> None:
+    shares = reader.broker.context.groups.shares
+    settle, counts = shares.settle, list[int]()
+
+    def settle_and_count(*args: Any) -> None:
+        counts.append(shares.held.run_count)
+        settle(*args)
+
+    shares.settle = settle_and_count  # type: ignore[method-assign]
+    assert reader.say({0: [(0, MANY - 1, [2, 1] * (MANY // 2))]}) == {0: (0, None)}
+    assert counts == [MANY] * 3
+
+
 @pytest.mark.as_written
 def test_a_session_that_ends_between_two_turns_loses_the_rest(broker: HandlerBroker) -> None:
     count = 3 * RUNS_MAX
@@ -170,3 +216,4 @@ def test_a_session_that_ends_between_two_turns_loses_the_rest(broker: HandlerBro
     code, text = sharer.say({0: [(0, count - 1, [1, 3] * (count // 2))]})[0]
     assert (code, text) == (121, "The offset cannot be acknowledged. The offset is not acquired.")
     assert acquired(sharer.fetch(max_bytes=10_000_000)) == [(RUNS_MAX, count - 1, 2)]
+    assert shares.held.run_count == RUNS_MAX + 1
