@@ -109,6 +109,12 @@ packages() {
   find "$PACKAGES" -type f \
     \( -name '*.c' -o -name '*.h' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.pyi' \
     -o -name '*.pyx' -o -name py.typed -o -path '*.dist-info/RECORD' \) -delete
+  # What is compiled is not read as source; and there is no Spark.
+  local file
+  find "$PACKAGES/broker_lite" -name '*.cpython-*.so' | while read -r file; do
+    rm -f "${file%%.cpython-*}.py"
+  done
+  rm -rf "$PACKAGES/broker_lite/pipeline/spark"
   find "$PACKAGES" -type d \( -name tests -o -name __pycache__ \) -prune -exec rm -rf {} +
   find "$PACKAGES" -name '*.so*' -type f -exec strip --strip-unneeded {} +
 }
