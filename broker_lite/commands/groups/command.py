@@ -13,7 +13,6 @@ from broker_lite.client.admin.group_admin import (
     CLASSIC,
     CONSUMER,
     delete_group,
-    delete_offsets,
     describe_group,
     list_groups,
 )
@@ -25,8 +24,8 @@ from broker_lite.commands.groups.reset import (
     reset_offsets,
 )
 from broker_lite.commands.groups.tables import (
-    MISSING,
     GroupTable,
+    delete_and_tell,
     members_table,
     offsets_table,
     states_table,
@@ -34,7 +33,7 @@ from broker_lite.commands.groups.tables import (
 )
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.flags import add_actions, add_repeatable
-from broker_lite.commands.shared.kafka_errors import exception_line, exception_text
+from broker_lite.commands.shared.kafka_errors import exception_line
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError
 
@@ -222,28 +221,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
 def _delete_offsets(client: Client, options: argparse.Namespace) -> None:
     (group,) = options.group
     partitions, codes = _chosen(client, options.topic)
-    whole = None
-    try:
-        codes |= delete_offsets(client, group, partitions)
-    except Refused as error:
-        whole = error.code
-        codes |= dict.fromkeys(partitions, whole)
-    if whole is not None:
-        print(f"\nError: {exception_text(whole)}")
-    elif any(codes[partition] for partition in partitions):
-        print("\nError: Encountered some partition-level error, see the follow-up details.")
-    else:
-        print(f"Request succeeded for deleting offsets from group {group}.")
-    rows = [
-        [
-            name,
-            MISSING if number < 0 else number,
-            f"Error: {exception_line(code)}" if code else "Successful",
-        ]
-        for (name, number), code in sorted(codes.items())
-    ]
-    columns = [Column("TOPIC", 15, grows=True), Column("PARTITION", 10), Column("STATUS", 15)]
-    print("", *table(columns, rows), sep="\n")
+    delete_and_tell(client, group, partitions, codes)
 
 
 def _chosen(

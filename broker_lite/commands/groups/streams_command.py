@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from broker_lite.client import Client, Refused
-from broker_lite.client.admin.group_admin import DEAD, EMPTY, delete_offsets
+from broker_lite.client.admin.group_admin import DEAD, EMPTY
 from broker_lite.client.admin.listed_groups import STREAMS
 from broker_lite.client.admin.streams_group_admin import (
     DescribedStreams,
@@ -34,10 +34,10 @@ from broker_lite.commands.groups.streams_internal_topics import (
     delete_after_reset,
 )
 from broker_lite.commands.groups.streams_tables import members_lines, offsets_lines, states_lines
+from broker_lite.commands.groups.tables import delete_and_tell
 from broker_lite.commands.groups.typed import GroupType, carry_out, chosen_groups, print_listed
 from broker_lite.commands.shared.connecting import connect
 from broker_lite.commands.shared.flags import add_repeatable
-from broker_lite.commands.shared.kafka_errors import exception_line, exception_text
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError
 
@@ -176,28 +176,7 @@ def _delete_offsets(client: Client, options: argparse.Namespace) -> int:
         partitions = set(_committed(client, group, sources))
     else:
         partitions = set(_named(client, options.topic, codes))
-    whole = 0
-    try:
-        codes |= delete_offsets(client, group, partitions)
-    except Refused as error:
-        whole = error.code
-        codes |= dict.fromkeys(partitions, whole)
-    if whole:
-        print(f"\nError: {exception_text(whole)}")
-    elif any(codes[partition] for partition in partitions):
-        print("\nError: Encountered some partition-level error, see the follow-up details.")
-    else:
-        print(f"Request succeeded for deleting offsets from group {group}.")
-    rows = [
-        [
-            name,
-            _MISSING if number < 0 else number,
-            f"Error: {exception_line(code)}" if code else "Successful",
-        ]
-        for (name, number), code in sorted(codes.items())
-    ]
-    columns = [Column("TOPIC", 15, grows=True), Column("PARTITION", 10), Column("STATUS", 15)]
-    print("", *table(columns, rows), sep="\n")
+    delete_and_tell(client, group, partitions, codes)
     return 0
 
 

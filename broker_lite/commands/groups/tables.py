@@ -7,10 +7,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from broker_lite.client import Client
-from broker_lite.client.admin.group_admin import DEAD, EMPTY, Group, Member, Partitions
+from broker_lite.client import Client, Refused
+from broker_lite.client.admin.group_admin import (
+    DEAD,
+    EMPTY,
+    Group,
+    Member,
+    Partitions,
+    delete_offsets,
+)
 from broker_lite.client.partition_offsets import LATEST, Committed, fetch_committed, list_offsets
 from broker_lite.client.topic_partitions import TopicPartition, find_topics
+from broker_lite.commands.shared.kafka_errors import exception_line, exception_text
 from broker_lite.commands.shared.text_table import Column, table
 
 MISSING: Final = "-"
@@ -165,3 +173,41 @@ def _partition_count(member: Member) -> int:
 def _assignment(assignment: Mapping[str, Sequence[int]]) -> str:
     texts = (f"{name}:{','.join(map(str, assignment[name]))}" for name in sorted(assignment))
     return ";".join(texts) or MISSING
+
+
+def delete_and_tell(
+    client: Client,
+    group: str,
+    partitions: Iterable[TopicPartition],
+    codes: dict[TopicPartition, int],
+) -> None:
+    """Delete committed offsets of a group, and print what became of each partition.
+
+    Args:
+        client: to ask with.
+        group: its id.
+        partitions: whose offsets are deleted.
+        codes: errors of partitions that are not asked for; gets those of the others.
+    """
+    asked, whole = [*partitions], 0
+    try:
+        codes |= delete_offsets(client, group, asked)
+    except Refused as error:
+        whole = error.code
+        codes |= dict.fromkeys(asked, whole)
+    if whole:
+        print(f"\nError: {exception_text(whole)}")
+    elif any(codes[partition] for partition in asked):
+        print("\nError: Encountered some partition-level error, see the follow-up details.")
+    else:
+        print(f"Request succeeded for deleting offsets from group {group}.")
+    rows = [
+        [
+            name,
+            MISSING if number < 0 else number,
+            f"Error: {exception_line(code)}" if code else "Successful",
+        ]
+        for (name, number), code in sorted(codes.items())
+    ]
+    columns = [Column("TOPIC", 15, grows=True), Column("PARTITION", 10), Column("STATUS", 15)]
+    print("", *table(columns, rows), sep="\n")
