@@ -178,7 +178,8 @@ def rules_page() -> str:
 
 def _entry(rule: Rule, places: Places) -> Iterator[str]:
     """A rule as an item of a list."""
-    page, says = specified()[rule].page.name, specified()[rule].says
+    page = specified()[rule].page.name
+    says = specified()[rule].says.replace("](#", f"]({page}#")  # a link to its own page
     yield f"- [{rule}]({page}#{str(rule).lower()})" + (f": {says}" if says else "")
     if places.homes:
         yield f"  - implemented in {_links(places.homes)}"

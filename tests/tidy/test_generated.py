@@ -60,6 +60,11 @@ def test_a_page_without_markers_stays() -> None:
     assert with_parts("# A title\n") == "# A title\n"
 
 
+def test_links_of_the_rules_name_their_page() -> None:
+    """What a rule says is copied from its page, where a link may stand for that page alone."""
+    assert "](#" not in rules.rules_page()
+
+
 def test_every_cited_rule_exists() -> None:
     assert rules.unknown() == [], "correct the id, or write the rule: a heading in docs/spec"
 
