@@ -59,16 +59,16 @@ class Findings:
     deliveries: int = 0
     done: int = 0
     highest_count: int = 0
-    ready_ms_max: int = 0
+    ready_ms_max: int = 0  # 0: whoever was killed is started again by another
     faults: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
         """The figures of the run."""
+        restart = f"slowest restart {self.ready_ms_max} ms, " if self.ready_ms_max else ""
         return (
             f"{self.kills} kills, {self.records} records, {self.deliveries} deliveries, "
             f"{self.done} records acknowledged for good, highest delivery count "
-            f"{self.highest_count} of {DELIVERIES_MAX}, slowest restart {self.ready_ms_max} ms, "
-            f"{len(self.faults)} faults"
+            f"{self.highest_count} of {DELIVERIES_MAX}, {restart}{len(self.faults)} faults"
         )
 
 
