@@ -1,11 +1,16 @@
 """The commands and the tests that a page of the docs prints, taken from it as they stand."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
+from tests.support.command_line import environment
 from tests.tidy.project_files import ROOT
 
+TIMEOUT_S = 120
 PRINTED_ADDRESS: Final = "localhost:9092"
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -36,3 +41,22 @@ class PrintedPage:
         path = folder / "test_printed.py"
         path.write_text("\n\n".join(self.blocks("python")), "utf-8")
         return path
+
+
+def run_tests(folder: Path) -> str:
+    """Run the tests that are written in a folder, as a user would; return what pytest prints.
+
+    Raises:
+        AssertionError: a test failed.
+    """
+    options = ("-q", "-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(folder)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**environment(), "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "")},
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

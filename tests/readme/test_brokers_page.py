@@ -1,20 +1,17 @@
 """The page about several brokers: its commands end well, and its tests pass."""
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.readme.printed_page import PRINTED_ADDRESS, PrintedPage
+from tests.readme.printed_page import PRINTED_ADDRESS, PrintedPage, run_tests
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import environment, process_of
 
-TIMEOUT_S = 120
 PAGE = PrintedPage("docs/use/brokers.md")
 START, LOOK = PAGE.blocks("sh")
 
@@ -55,17 +52,7 @@ def test_the_commands_end_well(bootstrap: str) -> None:
 @pytest.mark.client
 def test_the_tests_pass(tmp_path: Path) -> None:
     PAGE.write_tests(tmp_path)
-    options = ("-q", "-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**environment(), "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "")},
-        timeout=TIMEOUT_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(PAGE.printed_names())} passed" in done.stdout
+    assert f"{len(PAGE.printed_names())} passed" in run_tests(tmp_path)
 
 
 def test_every_block_is_run() -> None:

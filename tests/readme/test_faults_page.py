@@ -1,19 +1,16 @@
 """The page about faults: its commands end well, and its tests pass."""
 
-import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.readme.printed_page import PrintedPage
+from tests.readme.printed_page import TIMEOUT_S, PrintedPage, run_tests
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import environment, process_of
 
-TIMEOUT_S = 120
 PAGE = PrintedPage("docs/use/faults.md")
 START, USE = PAGE.blocks("sh")
 
@@ -50,16 +47,7 @@ def test_the_commands_end_well(url: str) -> None:
 def test_the_tests_pass(tmp_path: Path, url: str) -> None:
     path = PAGE.write_tests(tmp_path)
     path.write_text(path.read_text("utf-8").replace("http://localhost:9099", url), "utf-8")
-    options = ("-q", "-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**environment(), "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "")},
-        timeout=TIMEOUT_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_tests(tmp_path)
 
 
 def test_every_block_is_run() -> None:

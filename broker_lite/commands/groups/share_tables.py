@@ -5,15 +5,12 @@ Source: ShareGroupCommand.
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from broker_lite.client import Client
 from broker_lite.client.admin.group_admin import EMPTY
 from broker_lite.client.admin.share_group_admin import Described, share_offsets
-from broker_lite.commands.shared.text_table import Column, table
+from broker_lite.commands.shared.text_table import Column, one_row, or_missing, table
 from broker_lite.wire import messages
-
-_MISSING: Final = "-"
 
 
 def offsets_lines(client: Client, group: Described, verbose: bool) -> Iterator[str]:
@@ -32,9 +29,9 @@ def offsets_lines(client: Client, group: Described, verbose: bool) -> Iterator[s
     ]
     rows = []
     for (topic, number), offset in sorted(found.items()):
-        numbers = [_or_missing(offset.start), _or_missing(offset.lag)]
+        numbers = [or_missing(offset.start), or_missing(offset.lag)]
         if verbose:
-            numbers.insert(0, _or_missing(offset.leader_epoch))
+            numbers.insert(0, or_missing(offset.leader_epoch))
         rows.append([group.group_id, topic, number, *numbers])
     yield ""
     yield from table(columns, rows)
@@ -81,17 +78,13 @@ def states_lines(client: Client, group: Described, verbose: bool) -> Iterator[st
     if not verbose:
         cells = [cell for cell in cells if not cell[0].name.endswith("EPOCH")]
     yield ""
-    yield from table([column for column, _ in cells], [[cell for _, cell in cells]])
+    yield from one_row(cells)
 
 
 def _tell_empty(group: Described) -> None:
     """Print a note if a group has no members."""
     if group.group_state == EMPTY:
         print(f"\nShare group '{group.group_id}' has no active members.", file=sys.stderr)
-
-
-def _or_missing(number: int | None) -> object:
-    return _MISSING if number is None else number
 
 
 def _assignment(topics: "Iterable[messages.ShareGroupDescribeResponse.TopicPartitions]") -> str:

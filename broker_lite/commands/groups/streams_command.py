@@ -49,7 +49,6 @@ _STREAMS: Final = GroupType(
     list_end=".",
     failure=1,
 )
-_MISSING: Final = "-"
 
 _Lines = Callable[[Client, DescribedStreams, bool], Iterator[str]]
 

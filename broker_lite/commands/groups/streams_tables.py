@@ -11,10 +11,9 @@ from broker_lite.client.admin.group_admin import EMPTY
 from broker_lite.client.admin.streams_group_admin import DescribedStreams
 from broker_lite.client.partition_offsets import EARLIEST, LATEST, fetch_committed, list_offsets
 from broker_lite.client.topic_partitions import TopicPartition, find_topics
-from broker_lite.commands.shared.text_table import Column, table
+from broker_lite.commands.shared.text_table import Column, one_row, or_missing, table
 from broker_lite.wire import messages
 
-_MISSING: Final = "-"
 _CLASSIC: Final = "classic"
 _STREAMS: Final = "streams"
 
@@ -40,7 +39,7 @@ def offsets_lines(client: Client, group: DescribedStreams, verbose: bool) -> Ite
         if verbose:
             epoch = None if found is None or found.leader_epoch < 0 else found.leader_epoch
             offset = None if found is None else found.offset
-            numbers = [*map(_or_missing, (offset, epoch)), end, lag]
+            numbers = [*map(or_missing, (offset, epoch)), end, lag]
         rows.append([group.group_id, *partition, *numbers])
     columns = [
         Column("GROUP", 15, grows=True),
@@ -149,8 +148,4 @@ def states_lines(client: Client, group: DescribedStreams, verbose: bool) -> Iter
     ]
     if not verbose:
         cells = [cell for cell in cells if not cell[0].name.endswith("EPOCH")]
-    yield from table([column for column, _ in cells], [[cell for _, cell in cells]])
-
-
-def _or_missing(number: int | None) -> object:
-    return _MISSING if number is None else number
+    yield from one_row(cells)

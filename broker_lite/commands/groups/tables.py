@@ -19,9 +19,8 @@ from broker_lite.client.admin.group_admin import (
 from broker_lite.client.partition_offsets import LATEST, Committed, fetch_committed, list_offsets
 from broker_lite.client.topic_partitions import TopicPartition, find_topics
 from broker_lite.commands.shared.kafka_errors import exception_line, exception_text
-from broker_lite.commands.shared.text_table import Column, table
+from broker_lite.commands.shared.text_table import MISSING, Column, one_row, or_missing, table
 
-MISSING: Final = "-"
 _REBALANCING: Final = frozenset(
     {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
 )
@@ -92,7 +91,7 @@ def _offsets_row(
     epoch = None if committed is None or committed.leader_epoch < 0 else committed.leader_epoch
     lag = None if offset is None or end is None else end - offset
     who = (owner.member_id, owner.host, owner.client_id) if owner else (MISSING,) * 3
-    numbers = [MISSING if number is None else number for number in (epoch, offset, end, lag)]
+    numbers = [or_missing(number) for number in (epoch, offset, end, lag)]
     return [group, *partition, *numbers, *who]
 
 
@@ -149,17 +148,13 @@ def states_table(client: Client, group: Group, verbose: bool) -> Iterator[str]:
         (Column("COORDINATOR (ID)", 25, grows=True), coordinator),
         (Column("ASSIGNMENT-STRATEGY", 20), group.assignor or MISSING),
         (Column("STATE", 20), group.state),
-        (Column("GROUP-EPOCH", 15), _or_missing(group.epoch)),
-        (Column("TARGET-ASSIGNMENT-EPOCH", 25), _or_missing(group.target_epoch)),
+        (Column("GROUP-EPOCH", 15), or_missing(group.epoch)),
+        (Column("TARGET-ASSIGNMENT-EPOCH", 25), or_missing(group.target_epoch)),
         (Column("#MEMBERS", 0), len(group.members)),
     ]
     if not verbose:
         cells = [cell for cell in cells if not cell[0].name.endswith("EPOCH")]
-    yield from table([column for column, _ in cells], [[cell for _, cell in cells]])
-
-
-def _or_missing(number: int | None) -> object:
-    return MISSING if number is None else number
+    yield from one_row(cells)
 
 
 def _partitions(assignment: Partitions) -> Iterator[TopicPartition]:

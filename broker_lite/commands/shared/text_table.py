@@ -1,7 +1,10 @@
 """Formats tables as Kafka's tools do."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MISSING: Final = "-"
+"""What Kafka's tools print for a cell that has nothing to tell."""
 
 
 class Column(NamedTuple):
@@ -27,6 +30,16 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterat
     ]
     for row in texts:
         yield " ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+
+
+def one_row(cells: Sequence[tuple[Column, object]]) -> Iterator[str]:
+    """Yield the lines of a table with one row, whose cells stand beside their columns."""
+    yield from table([column for column, _ in cells], [[cell for _, cell in cells]])
+
+
+def or_missing(number: int | None) -> object:
+    """Return a number, or what is printed where there is none."""
+    return MISSING if number is None else number
 
 
 def tabbed_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
