@@ -99,7 +99,7 @@ def test_limits_become_offsets(logs_root, options, expected):
         ),
         (
             {"subscribe": "b", "startingTimestamp": str(T0 + 30)},
-            f"b-0: no record is as young as {T0 + 30};"
+            f"b-0: no readable record is as young as {T0 + 30};"
             " startingOffsetsByTimestampStrategy=latest begins at the end then",
         ),
         (
@@ -164,6 +164,24 @@ def test_s22_a_log_of_committed_records_ends_where_a_transaction_is_open(tmp_pat
         log.append(numbered(2))
     assert resolved(tmp_path) == {B0: OffsetRange(0, 10)}
     assert resolved(tmp_path, isolationLevel="read_committed") == {B0: OffsetRange(0, 5)}
+
+
+def test_f72_a_time_within_an_open_transaction_has_no_match(tmp_path):
+    """As ListOffsets with read_committed, which the connector asks."""
+    with Partition(tmp_path, "b") as log:
+        log.append(numbered(5))
+        log.append(numbered(3, first=5), producer_id=7, is_transactional=True)
+    read_committed = {"isolationLevel": "read_committed"}
+    times = [T0 + 4, T0 + 6]
+    ends = [{"endingTimestamp": str(time)} for time in times]
+    assert [resolved(tmp_path, **end)[B0].end_offset for end in ends] == [4, 6]
+    found = [resolved(tmp_path, **read_committed, **end)[B0].end_offset for end in ends]
+    assert found == [4, 5]
+    starts = {"startingTimestamp": str(times[1]), "startingOffsetsByTimestampStrategy": "latest"}
+    assert resolved(tmp_path, **read_committed, **starts)[B0] == OffsetRange(5, 5)
+    assert f"no readable record is as young as {times[1]}" in error_of(
+        tmp_path, **read_committed, startingTimestamp=str(times[1])
+    )
 
 
 def test_elsewhere_reads_wait_at_once_and_come_in_order(logs_root):
