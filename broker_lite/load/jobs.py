@@ -52,10 +52,11 @@ class Jobs:
         """Hand over the results that are there.
 
         Args:
-            wait_s: how long to wait for the first one.
+            wait_s: how long to wait for the first one, if there is a job.
         """
+        can_come = wait_s > 0 and self.running > 0
         try:
-            finish = self._done.get(timeout=wait_s) if wait_s else self._done.get_nowait()
+            finish = self._done.get(timeout=wait_s) if can_come else self._done.get_nowait()
             while True:
                 self.running -= 1
                 finish()

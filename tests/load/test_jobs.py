@@ -44,9 +44,29 @@ def test_an_error_is_a_result(kind: type[Exception]) -> None:
     assert [(type(error), str(error)) for error in found] == [(ClientError, "no")]
 
 
-def test_nothing_to_collect() -> None:
+@pytest.mark.timeout(WAIT_S)
+def test_without_a_job_nobody_waits() -> None:
     Jobs().collect()
-    Jobs().collect(0.001)
+    Jobs().collect(2 * WAIT_S)
+
+
+@pytest.mark.timeout(WAIT_S)
+def test_nobody_waits_for_what_has_been_collected() -> None:
+    jobs, found = Jobs(), list[object]()
+    jobs.start(lambda: 1, found.append)
+    jobs.collect(WAIT_S)
+    jobs.collect(2 * WAIT_S)
+    assert found == [1]
+
+
+def test_a_job_may_take_longer_than_one_waits() -> None:
+    jobs, may_end = Jobs(), threading.Event()
+    jobs.start(lambda: may_end.wait(WAIT_S), lambda _: None)
+    jobs.collect(0.001)
+    assert jobs.running == 1
+    may_end.set()
+    jobs.collect(WAIT_S)
+    assert jobs.running == 0
 
 
 @pytest.mark.parametrize("count", [1, 5])
