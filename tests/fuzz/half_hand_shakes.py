@@ -219,7 +219,9 @@ def run(folder: Path, clients_count: int, phases: Sequence[str] = PHASES) -> Fin
 
 def _one_phase(folder: Path, phase: str, count: int, found: Findings) -> Stall:
     with broker(folder) as (running, clients):
+        idle = descriptors(running.pid)
         clients.unknown().close()
+        _until(lambda: descriptors(running.pid) <= idle)  # or it counts as one of those that stay
         stall = _look(running, clients, phase, count, found)
         if "Traceback" in running.log:
             found.faults.append(running.log[-2000:])
