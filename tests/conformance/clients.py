@@ -26,7 +26,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, ignore_patterns
 from typing import Final, NamedTuple
 
 from tests.support.reference_kafka import jars
@@ -176,7 +176,8 @@ class Builds:
         return programs
 
     def _build_node(self) -> Path:
-        folder = HERE / "node"
+        folder = self._folder / "node"  # npm empties it first, under what another worker runs
+        copytree(HERE / "node", folder, ignore=ignore_patterns("node_modules"))
         run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", folder=folder)
         return folder
 

@@ -5,7 +5,6 @@ from typing import Final
 from xdist.scheduler import LoadScopeScheduling
 
 _TOGETHER: Final = (
-    "tests/conformance/",
     "tests/differential/",
     "tests/image/",
     "tests/interchange/",
@@ -16,10 +15,23 @@ _TOGETHER: Final = (
 )
 """Rooms whose tests share what is dear to make: an engine, a Kafka, a Spark, an installation."""
 
+_BY_FOLDER: Final = "tests/conformance/"
+"""So long that a worker has one folder of it: each has a broker, and builds the clients it runs."""
+
+
+def room_of(file: str) -> str:
+    """The file, the folder or the room whose tests one worker runs together with those of a file.
+
+    Args:
+        file: its path from the root of the checkout.
+    """
+    if file.startswith(_BY_FOLDER):
+        return file.rpartition("/")[0]
+    return next((room for room in _TOGETHER if file.startswith(room)), file)
+
 
 class RoomScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Gives a worker all tests of a file, or of a room that shares much."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return next((room for room in _TOGETHER if file.startswith(room)), file)
+        return room_of(nodeid.partition("::")[0])
