@@ -4,9 +4,12 @@ Leaders in other processes send them. Clients do not: they are in no table of AP
 and end is decided in this process, so the other requests of Kafka's brokers for states are not
 needed.
 
+Both go through very many batches in slices, so that clients have their turn in between.
+
 - WriteShareGroupState: v1 has how many records are done.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.control.coordinators.share_service import Shares
@@ -23,8 +26,9 @@ from broker_lite.errors import (
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import Turns
 from broker_lite.handler.share.partition import has_state
+from broker_lite.handler.share.state_batches import from_structs, to_structs
 from broker_lite.wire import messages
 
 _RUNS_PER_BATCH: Final = 2
@@ -40,14 +44,14 @@ async def handle_read(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.ReadShareGroupStateRequest, request)
     message = messages.ReadShareGroupStateResponse
     response = message()
+    turns = Turns()
     for topic in body.topics:
-        results = [
-            _read(context, ShareKey(body.group_id, topic.topic_id, each.partition))
-            async for each in in_turns(topic.partitions)
-        ]
-        response.results.append(
-            message.ReadStateResult(topic_id=topic.topic_id, partitions=results)
-        )
+        result = message.ReadStateResult(topic_id=topic.topic_id)
+        response.results.append(result)
+        for each in topic.partitions:
+            await turns.turn()
+            key = ShareKey(body.group_id, topic.topic_id, each.partition)
+            result.partitions.append(_read(context, key))
     return await encode_long(message, response, request)
 
 
@@ -68,15 +72,7 @@ def _read(
         partition=key.partition,
         state_epoch=state.state_epoch,
         start_offset=state.start_offset,
-        state_batches=[
-            message.StateBatch(
-                first_offset=first,
-                last_offset=last,
-                delivery_state=delivery_state,
-                delivery_count=count,
-            )
-            for first, last, delivery_state, count in state.batches
-        ],
+        state_batches=to_structs(state.batches, message.StateBatch),
     )
 
 
@@ -92,14 +88,17 @@ async def handle_write(context: HandlerContext, request: Request) -> Parts:
     message = messages.WriteShareGroupStateResponse
     response = message()
     failed: dict[ShareKey, BrokerError] = {}
+    turns = Turns()
     for topic in body.topics:
         result = message.WriteStateResult(topic_id=topic.topic_id)
         response.results.append(result)
-        async for each in in_turns(topic.partitions, at_least=1):
+        for each in topic.partitions:
+            await turns.turn()
             key = ShareKey(body.group_id, topic.topic_id, each.partition)
+            batches = await from_structs(each.state_batches, turns)
             if key not in failed:
                 try:
-                    _write(context, key, each)
+                    _write(context, key, each, batches)
                 except BrokerError as error:
                     failed[key] = error
             why = failed.get(key)
@@ -117,8 +116,9 @@ def _write(
     context: HandlerContext,
     key: ShareKey,
     said: "messages.WriteShareGroupStateRequest.PartitionData",
+    batches: Sequence[StateBatch],
 ) -> None:
-    """Change one state.
+    """Change one state; `batches` are those of the change.
 
     Raises:
         BrokerError: it does not change.
@@ -126,10 +126,6 @@ def _write(
     log = context.groups.shares.log
     log.check(key)
     _check_epochs(log.get(key), said.state_epoch, said.leader_epoch)
-    batches = [
-        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
-        for each in said.state_batches
-    ]
     update = StateUpdate(said.start_offset, said.delivery_complete_count, batches)
     _check_room(context.groups.shares, key, update)
     log.update(key, update, said.leader_epoch)

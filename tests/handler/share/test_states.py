@@ -2,11 +2,15 @@
 
 import asyncio
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
+
+import pytest
 
 from broker_lite.coordinator.effects import ShareStart
 from broker_lite.coordinator.share_records.held_states import KEPT_BYTES
 from broker_lite.coordinator.share_records.states import ShareKey
+from broker_lite.handler import large
 from broker_lite.handler.share import states
 from broker_lite.protocol.framing import Request
 from broker_lite.wire import messages
@@ -178,3 +182,39 @@ def test_k28_nobody_reads_a_state_that_is_not_available(broker: HandlerBroker) -
         log._loading[place] = object()
     assert [code for code, *_ in kept(leader.read())] == [15]
     del log._loading[place]
+
+
+@pytest.mark.as_written
+@pytest.mark.parametrize("api", [(84, 0), (85, 1)])
+def test_k28_clients_have_their_turn_between_the_states_of_a_request(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch, api: tuple[int, int]
+) -> None:
+    """They are of a topic each, as changes are: each look at the clock is 1 ms later here."""
+    leader, turns = Leader(broker), 0
+    topic_id = leader.sharer.topic_id
+    value: Any
+    if api[0] == 84:
+        read, handle = messages.ReadShareGroupStateRequest, states.handle_read
+        one: Any = read.ReadStateData(topic_id=topic_id, partitions=[read.PartitionData()])
+        value = read(group_id="g", topics=[one] * 30)
+    else:
+        write, handle = messages.WriteShareGroupStateRequest, states.handle_write
+        change = write.PartitionData(state_epoch=leader.epoch, start_offset=0)
+        one = write.WriteStateData(topic_id=topic_id, partitions=[change])
+        value = write(group_id="g", topics=[one] * 30)
+    body = memoryview(bytearray(messages.by_api(api[0])[0].encode(value, api[1])))
+    monkeypatch.setattr(large, "perf_counter", count(step=0.001).__next__)
+
+    async def look() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def scene() -> None:
+        looking = asyncio.create_task(look())
+        await handle(broker.context, Request(*api, 1, "test", body, 0, True))
+        looking.cancel()
+
+    asyncio.run(scene())
+    assert turns >= 5
