@@ -4,6 +4,9 @@ Leaders in other processes send them. Clients do not: they are in no table of AP
 and end is decided in this process, so the other requests of Kafka's brokers for states are not
 needed.
 
+What they have as state epoch is the number of the state (Serials): a group that is made anew has
+the epochs of the old one, and a change of the old one may still be on its way.
+
 Both go through very many batches in slices, so that clients have their turn in between.
 
 - WriteShareGroupState: v1 has how many records are done.
@@ -70,7 +73,7 @@ def _read(
         return message.PartitionResult(partition=key.partition, error_code=unknown)
     return message.PartitionResult(
         partition=key.partition,
-        state_epoch=state.state_epoch,
+        state_epoch=state.serial,
         start_offset=state.start_offset,
         state_batches=to_structs(state.batches, message.StateBatch),
     )
@@ -150,8 +153,13 @@ def _check_room(shares: Shares, key: ShareKey, update: StateUpdate) -> None:
         raise CoordinatorNotAvailable(NO_ROOM)
 
 
-def _check_epochs(state: KeptState | None, state_epoch: int, leader_epoch: int) -> None:
+def _check_epochs(state: KeptState | None, serial: int, leader_epoch: int) -> None:
     """Demand that a change is about the state as it is.
+
+    Args:
+        state: as it is; None if there is none.
+        serial: the number of the state that the leader has read.
+        leader_epoch: of the leader.
 
     Raises:
         FencedStateEpoch: the state has begun anew, or ended, since it was read.
@@ -159,7 +167,7 @@ def _check_epochs(state: KeptState | None, state_epoch: int, leader_epoch: int) 
 
     Rule: K-28 (ShareCoordinatorShard.maybeGetWriteStateError).
     """
-    if state is None or state.state_epoch != state_epoch:
+    if state is None or state.serial != serial:
         raise FencedStateEpoch
     if leader_epoch < state.leader_epoch:
         raise FencedLeaderEpoch

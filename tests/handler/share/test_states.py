@@ -29,7 +29,7 @@ class Leader:
         self.broker = broker
         self.sharer = Sharer(broker, partitions=2)
         self.sharer.beat()
-        self.epoch = self.read()[0].state_epoch
+        self.epochs = [each.state_epoch for each in self.read(0, 1)]
 
     def read(self, *indexes: int) -> list[Any]:
         message = messages.ReadShareGroupStateRequest
@@ -45,7 +45,7 @@ class Leader:
         partitions = [
             message.PartitionData(
                 partition=index,
-                state_epoch=epoch or self.epoch,
+                state_epoch=epoch or (*self.epochs, 0)[min(index, 2)],
                 leader_epoch=leader_epoch,
                 start_offset=first,
                 delivery_complete_count=last - first + 1,
@@ -67,7 +67,7 @@ class Leader:
         message = messages.WriteShareGroupStateRequest
         partition = message.PartitionData(
             partition=0,
-            state_epoch=self.epoch,
+            state_epoch=self.epochs[0],
             start_offset=0,
             state_batches=[
                 message.StateBatch(
@@ -88,6 +88,13 @@ class Leader:
         body = memoryview(bytearray(b"head" + kind[0].encode(value, version)))
         request = Request(kind[0].api_key or 0, version, 1, "test", body, 4, True)
         return kind[1].decode(join(asyncio.run(handle(self.broker.context, request))), version)[0]
+
+    @property
+    def group_epoch(self) -> int:
+        """The epoch of the group when the state of partition 0 began."""
+        state = self.broker.coordinators.groups.shares.log.get(self.key)
+        assert state is not None
+        return state.state_epoch
 
     @property
     def key(self) -> ShareKey:
@@ -129,10 +136,37 @@ def test_k28_who_has_read_an_older_state_changes_nothing(broker: HandlerBroker) 
     assert leader.write((0, 0, 1), leader_epoch=2) == [OK]
     assert leader.write((0, 2, 2), leader_epoch=1) == [FENCED_LEADER]
     shares = broker.coordinators.groups.shares
-    shares.put_starts([ShareStart(*leader.key, 9, leader.epoch + 1)])
+    shares.put_starts([ShareStart(*leader.key, 9, leader.group_epoch + 1)])
     assert leader.write((0, 2, 2), leader_epoch=2) == [FENCED_STATE]
-    assert leader.write((0, 9, 9), epoch=leader.epoch + 1) == [OK]
+    assert leader.write((0, 9, 9), epoch=leader.read()[0].state_epoch) == [OK]
     assert kept(leader.read()) == [(OK, 9, [(9, 9, 2, 1)])]
+
+
+def test_k28_who_has_read_the_state_of_a_deleted_group_changes_nothing(
+    broker: HandlerBroker,
+) -> None:
+    leader = Leader(broker)
+    epoch = leader.group_epoch
+    leader.sharer.beat(-1)
+    (deleted,) = broker.call("DeleteGroups", 2, groups_names=["g"]).results
+    assert deleted.error_code == OK
+    leader.sharer.beat()
+    assert leader.group_epoch == epoch
+    assert leader.write((0, 0, 9)) == [FENCED_STATE]
+    assert kept(leader.read()) == [(OK, NO_START, [])]
+
+
+def test_k28_a_state_that_is_read_from_its_log_again_is_the_same(broker: HandlerBroker) -> None:
+    leader = Leader(broker)
+    log = broker.coordinators.groups.shares.log
+    assert leader.write((0, 0, 1)) == [OK]
+    with files_end_at(0):
+        assert leader.write((0, 2, 2)) == [STORAGE]
+    assert leader.write((0, 2, 2)) == [OK]
+    log.reload(log.place_of(leader.key))
+    assert not log.states._serials._forgotten
+    assert leader.write((0, 3, 3)) == [OK]
+    assert kept(leader.read()) == [(OK, 3, [(3, 3, 2, 1)])]
 
 
 def test_k28_what_follows_a_change_that_failed_fails_too(broker: HandlerBroker) -> None:
@@ -199,7 +233,7 @@ def test_k28_clients_have_their_turn_between_the_states_of_a_request(
         value = read(group_id="g", topics=[one] * 30)
     else:
         write, handle = messages.WriteShareGroupStateRequest, states.handle_write
-        change = write.PartitionData(state_epoch=leader.epoch, start_offset=0)
+        change = write.PartitionData(state_epoch=leader.epochs[0], start_offset=0)
         one = write.WriteStateData(topic_id=topic_id, partitions=[change])
         value = write(group_id="g", topics=[one] * 30)
     body = memoryview(bytearray(messages.by_api(api[0])[0].encode(value, api[1])))
