@@ -90,6 +90,7 @@ class Shares:
         self._timers: Timers[ShareKey] = Timers()
         self._releases = ShareReleases(self._background, self._release)
         self.listeners = ShareListeners()
+        self.held.when_free = self.listeners.wake_for_memory
         self._settings: dict[str, ShareSettings] = {}
         self.sessions = NodeSessions(cluster)
 

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from broker_lite.coordinator.share_records.acquire import Wish, acquire, may_acquire
 from broker_lite.coordinator.share_records.held_states import (
     KEPT_BYTES,
     RUN_BYTES,
@@ -26,6 +27,69 @@ def test_k36_what_is_counted() -> None:
     assert not held.has_room(1)
     held.add_kept(-1)
     assert held.has_room(1)
+
+
+def test_k36_who_found_no_memory_is_told_when_there_is_some() -> None:
+    held, told = HeldStates(10 * RUN_BYTES), list[int]()
+    held.when_free = lambda: told.append(held.run_count)
+    held.add_runs(10)
+    held.add_runs(-5)
+    assert told == []  # nobody has asked
+    held.add_runs(5)
+    assert not held.has_room(1)
+    held.add_runs(-1)
+    assert told == []
+    held.add_runs(-1)
+    held.add_runs(-1)
+    assert told == [8]
+    assert not held.has_room(4)
+    held.add_kept(1)
+    assert told == [8]
+    held.add_kept(-1)
+    assert told == [8, 7]
+
+
+def test_without_anybody_to_tell_there_is_memory_again() -> None:
+    held = HeldStates(RUN_BYTES)
+    assert not held.may_acquire()
+    held.add_runs(-1)
+    assert held.may_acquire()
+
+
+def test_k36_what_may_be_acquired_is_known_before() -> None:
+    driver = Driver(10, runs_max=3)
+    driver.fetch()
+    driver.say((0, 9, [2]))
+    strict = Wish("m", 3, 1, True)
+    assert may_acquire(driver.partition, strict)
+    driver.held.add_runs(2)
+    assert not may_acquire(driver.partition, strict)
+    assert may_acquire(driver.partition, strict._replace(records_max=10))
+    assert may_acquire(driver.partition, strict._replace(is_strict=False))
+    driver.fetch()
+    assert not may_acquire(driver.partition, strict._replace(records_max=10))
+    driver.held.add_runs(-2)
+
+
+def test_k36_only_what_was_fetched_is_acquired() -> None:
+    driver = Driver(*[1] * 10, runs_max=1 << 20)
+    driver.fetch()
+    driver.say((0, 9, [2]))
+    driver.held.add_kept(1 << 40)
+    wish = Wish("m", 500, 500, False)
+    assert acquire(driver.partition, wish, driver.batches[:4], 30_000) == []
+    assert acquire(driver.partition, wish, driver.batches, 30_000) == [(0, 9, 2)]
+
+
+def test_k36_a_run_that_a_strict_member_wants_is_acquired_whole() -> None:
+    driver = Driver(10, runs_max=2, delivery_count_max=3)
+    driver.fetch()
+    driver.held.add_kept(100)
+    driver.say((0, 9, [2]))
+    driver.fetch()
+    driver.say((0, 9, [2]))
+    assert driver.fetch(count=9, strict=True) == []
+    assert driver.fetch(count=10, strict=True) == [(0, 9, 3)]  # K-18 would deliver one of them
 
 
 def test_k36_no_more_is_acquired() -> None:
