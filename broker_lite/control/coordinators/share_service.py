@@ -37,7 +37,7 @@ from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.held_states import NO_ROOM, HeldStates
-from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.partition import SharePartition, runs_of_state
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import ShareKey
@@ -178,7 +178,7 @@ class Shares:
                 begin = self._begun.setdefault(key, start_offset)
             else:
                 begin, batches = max(state.start_offset, start_offset), state.batches
-            if batches and not self.held.has_room(len(batches)):
+            if batches and not self.held.has_room(runs_of_state(begin, batches)):
                 raise CoordinatorNotAvailable(NO_ROOM)
             partition = SharePartition(begin, batches, settings, self.held)
             self._partitions[key] = partition

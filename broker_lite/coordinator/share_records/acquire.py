@@ -173,15 +173,31 @@ class _Acquiring:
         """Acquire records of which nothing was written before the last start.
 
         What the log has no record batch of is forgotten.
+
+        See: K-36.
         """
         in_flight = self._partition.in_flight
         end = batch.last
+        if not in_flight.has_room(2):
+            self._take_unread_whole(batch, first, last)
+            return
         in_flight.remove(batch)
         taken_to = self._take_new(max(batch.first, first), min(end, last))
         if taken_to < end:
             rest = Run(max(taken_to + 1, batch.first), end, RecordState.AVAILABLE, 0)
             in_flight.add(InFlightBatch(rest, is_unread=True))
             self._partition.deliver_again(rest.first)
+
+    def _take_unread_whole(self, batch: InFlightBatch, first: int, last: int) -> None:
+        """Do as _take_unread() without memory for more runs: all of the batch, or nothing."""
+        begin, end = batch.first, batch.last
+        if begin < first or end > last:
+            return
+        if self._wish.is_strict and end - begin + 1 > self._left:
+            return
+        self._partition.in_flight.remove(batch)
+        if any(each.last >= begin and each.first <= end for each in self._fetched):
+            self._add(begin, end, end)
 
     def _take_new(self, first: int, last: int) -> int:
         """Acquire records for the first time.

@@ -69,6 +69,13 @@ class HeldStates:
         """Return whether so many more may be kept."""
         return self.size_bytes + count * KEPT_BYTES <= self._bytes_max
 
+    def may_keep_whole(self) -> bool:
+        """Return whether one more may be kept of a run that a member has acknowledged whole.
+
+        Other processes count what they have in flight, so here is room for what becomes of that.
+        """
+        return self.may_keep(1 - self._bytes_max // RUN_BYTES)
+
     def add_runs(self, count: int) -> None:
         """Count more runs in flight; a negative number takes away."""
         self.run_count += count

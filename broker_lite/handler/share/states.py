@@ -137,8 +137,8 @@ def _write(
 def _check_room(shares: Shares, key: ShareKey, update: StateUpdate) -> None:
     """Demand that there is memory for what a change adds to a state.
 
-    The leaders count what they have in flight, each for itself; what is kept is counted here. One
-    run more is kept without memory, too: a member has acknowledged a whole one.
+    The leaders count what they have in flight, each for itself; what is kept is counted here. For
+    one run more there is some room beyond that, because a member has acknowledged a whole one.
 
     Raises:
         CoordinatorNotAvailable: there is not.
@@ -149,7 +149,8 @@ def _check_room(shares: Shares, key: ShareKey, update: StateUpdate) -> None:
     if held.may_keep(_RUNS_PER_BATCH * len(update.batches)):
         return
     growth = shares.log.states.growth(key, update)
-    if growth > 1 and not held.may_keep(growth):
+    may_keep = held.may_keep_whole() if growth == 1 else held.may_keep(growth)
+    if growth > 0 and not may_keep:
         raise CoordinatorNotAvailable(NO_ROOM)
 
 

@@ -1,6 +1,7 @@
 """The states of share partitions as leaders in other processes read and change them."""
 
 import asyncio
+import random
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker_lite.coordinator.effects import ShareStart
-from broker_lite.coordinator.share_records.held_states import KEPT_BYTES
+from broker_lite.coordinator.share_records.held_states import KEPT_BYTES, RUN_BYTES
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.handler import large
 from broker_lite.handler.share import states
@@ -198,13 +199,33 @@ def test_k36_what_would_split_runs_is_not_kept_without_memory(broker: HandlerBro
 def test_k36_whole_runs_are_kept_without_memory(broker: HandlerBroker) -> None:
     leader = Leader(broker)
     held = broker.coordinators.groups.shares.held
-    assert leader.write_runs(0, 2) == [OK]
-    held._bytes_max = 0
-    assert leader.write_runs(0, 2) == [OK]
-    assert leader.write_runs(2, 1) == [OK]
-    assert held.kept_count == 3
-    assert leader.write((0, 3, 9)) == [OK]
+    assert leader.write_runs(0, 8) == [OK]
+    held._bytes_max = 8 * KEPT_BYTES  # of which two runs in flight would take most
+    assert leader.write_runs(0, 8) == [OK]
+    assert leader.write_runs(8, 1) == [OK]
+    assert leader.write_runs(9, 1) == [OK]
+    assert held.kept_count == 10
+    assert leader.write_runs(10, 1) == [NOT_AVAILABLE]
+    assert held.kept_count == 10
+    assert leader.write((0, 8, 9)) == [OK]
     assert held.kept_count == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_k36_random_changes_one_run_at_a_time_never_keep_more(
+    broker: HandlerBroker, seed: int
+) -> None:
+    chance, leader, refused = random.Random(seed), Leader(broker), 0
+    held = broker.coordinators.groups.shares.held
+    held._bytes_max = chance.choice([5, 20, 40]) * RUN_BYTES
+    for _ in range(300):
+        first = chance.randrange(1000)
+        (code,) = leader.write_runs(first, chance.choice([1, 1, 1, 2]))
+        assert code in (OK, NOT_AVAILABLE)
+        refused += code == NOT_AVAILABLE
+        assert held.size_bytes <= held._bytes_max * (1 + KEPT_BYTES / RUN_BYTES)
+    assert refused
+    assert leader.write((0, 998, 1000)) == [OK]
 
 
 def test_k28_nobody_reads_a_state_that_is_not_available(broker: HandlerBroker) -> None:
