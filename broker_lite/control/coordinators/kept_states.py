@@ -54,7 +54,7 @@ class StateWrite(NamedTuple):
 
     Attributes:
         key: of the share partition.
-        state_epoch: of the state that was read; the change is refused if it has begun anew since.
+        state_epoch: that was told with the state; the change is refused if it has begun anew since.
         leader_epoch: of the partition's leader.
         update: what has changed.
     """

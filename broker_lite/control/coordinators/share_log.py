@@ -334,6 +334,8 @@ class ShareLog:
             logger.error("share states not loaded partition=%d reason=%s", place, error)
             yield from self._drop(place)
             self._unloaded.add(place)
+        else:
+            self.states.end_replay(place)
 
     def reload(self, place: int) -> None:
         """Drop the states of a partition from memory, and load them again if it has a leader.
@@ -381,7 +383,7 @@ class ShareLog:
 
     def forget_all(self) -> None:
         """Forget all states, because the topic of the log was deleted."""
-        self.states.forget(self.states)
+        self.states.forget_all()
         self._unloaded.clear()
         self._loading.clear()
         self._later.clear()

@@ -37,7 +37,7 @@ from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.held_states import NO_ROOM, HeldStates
-from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.partition import SharePartition, runs_of_state
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import ShareKey
@@ -90,6 +90,7 @@ class Shares:
         self._timers: Timers[ShareKey] = Timers()
         self._releases = ShareReleases(self._background, self._release)
         self.listeners = ShareListeners()
+        self.held.when_free = self.listeners.wake_for_memory
         self._settings: dict[str, ShareSettings] = {}
         self.sessions = NodeSessions(cluster)
 
@@ -177,7 +178,7 @@ class Shares:
                 begin = self._begun.setdefault(key, start_offset)
             else:
                 begin, batches = max(state.start_offset, start_offset), state.batches
-            if batches and not self.held.has_room(len(batches)):
+            if batches and not self.held.has_room(runs_of_state(begin, batches)):
                 raise CoordinatorNotAvailable(NO_ROOM)
             partition = SharePartition(begin, batches, settings, self.held)
             self._partitions[key] = partition

@@ -56,6 +56,24 @@ class Wish(NamedTuple):
     is_strict: bool
 
 
+def may_acquire(partition: SharePartition, wish: Wish) -> bool:
+    """Return whether a member could get records of a share partition that are in the log.
+
+    Without memory for more runs, it does not get a part of a run: with a strict limit it waits if
+    the first one that is available has more records than it wants.
+
+    See: K-12, K-36.
+    """
+    if not partition.may_acquire():
+        return False
+    if not wish.is_strict or partition.in_flight.has_room(2):
+        return True
+    first = partition.next_offset()
+    for run in partition.in_flight.runs(first, first):
+        return run.last - first < wish.records_max
+    return False
+
+
 def last_wanted(partition: SharePartition, wish: Wish) -> int:
     """Return the offset up to which record batches have to be known, for a fetch from now on.
 
@@ -155,15 +173,31 @@ class _Acquiring:
         """Acquire records of which nothing was written before the last start.
 
         What the log has no record batch of is forgotten.
+
+        See: K-36.
         """
         in_flight = self._partition.in_flight
         end = batch.last
+        if not in_flight.has_room(2):
+            self._take_unread_whole(batch, first, last)
+            return
         in_flight.remove(batch)
         taken_to = self._take_new(max(batch.first, first), min(end, last))
         if taken_to < end:
             rest = Run(max(taken_to + 1, batch.first), end, RecordState.AVAILABLE, 0)
             in_flight.add(InFlightBatch(rest, is_unread=True))
             self._partition.deliver_again(rest.first)
+
+    def _take_unread_whole(self, batch: InFlightBatch, first: int, last: int) -> None:
+        """Do as _take_unread() without memory for more runs: all of the batch, or nothing."""
+        begin, end = batch.first, batch.last
+        if begin < first or end > last:
+            return
+        if self._wish.is_strict and end - begin + 1 > self._left:
+            return
+        self._partition.in_flight.remove(batch)
+        if any(each.last >= begin and each.first <= end for each in self._fetched):
+            self._add(begin, end, end)
 
     def _take_new(self, first: int, last: int) -> int:
         """Acquire records for the first time.
@@ -222,7 +256,7 @@ class _Acquiring:
             return False
         first = max(available[0].first, first)
         batch.is_split = batch.is_split or is_throttled
-        self._acquire_part(batch, first, min(self._last_of(batch, available, first), last))
+        self._acquire_part(batch, first, self._last_of(batch, available, first), last)
         return is_throttled
 
     def _last_of(self, batch: InFlightBatch, runs: Sequence[Run], first: int) -> int:
@@ -259,22 +293,38 @@ class _Acquiring:
         size = batch.last - batch.first + 1
         return max(size >> (failures - self._throttled_from + 1), 1)
 
-    def _acquire_part(self, batch: InFlightBatch, first: int, last: int) -> None:
+    def _acquire_part(self, batch: InFlightBatch, first: int, last: int, end: int) -> None:
         """Acquire what is available of a part of a batch, which begins at an available record.
 
-        Without memory for more runs, the last one is acquired whole, or not at all if that would be
-        more than the member wants.
+        Args:
+            batch: in flight.
+            first: the first record to acquire.
+            last: the last one.
+            end: the last one that was fetched; a member that acquired more would not have it.
 
         See: K-36.
         """
         in_flight = self._partition.in_flight
+        last = min(last, end)
         if in_flight.splits_at(last + 1) and not in_flight.has_room(1):
-            split = batch.within(last, last)[0]
-            last = split.first - 1 if self._wish.is_strict else split.last
+            last = self._last_unsplit(batch, first, last, end)
             if last < first:
                 return
         some = in_flight.cut_batch(batch, first, last)
         self._acquire([run for run in some if run.state is _AVAILABLE])
+
+    def _last_unsplit(self, batch: InFlightBatch, first: int, last: int, end: int) -> int:
+        """Return the last record to acquire if the run of `last` cannot be split.
+
+        The run is acquired whole, or not at all if not all of it was fetched, or if that would be
+        more than the member wants.
+        """
+        split = batch.within(last, last)[0]
+        count = 0
+        for run in batch.within(first, last) if self._wish.is_strict else ():
+            if run.state is _AVAILABLE:
+                count += run.last - max(run.first, first) + 1
+        return split.last if split.last <= end and count <= self._left else split.first - 1
 
     def _acquire(self, runs: Sequence[Run]) -> None:
         """Acquire runs of one batch; neighbours that were delivered equally often are told as one.

@@ -36,6 +36,21 @@ class Lock(NamedTuple):
     last: int
 
 
+def runs_of_state(start_offset: int, batches: Iterable[StateBatch]) -> int:
+    """Return how many runs a share partition has that is made of a kept state.
+
+    Args:
+        start_offset: where it starts.
+        batches: of the state, ordered by offset. What lies between them is a run, too.
+    """
+    count, end = 0, start_offset - 1
+    for batch in batches:
+        if batch.last_offset >= start_offset:
+            count += 2 if batch.first_offset > end + 1 else 1
+            end = batch.last_offset
+    return count
+
+
 class SharePartition:
     """One share partition.
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from broker_lite.coordinator.effects import NO_START, ShareStart, StateRecord
 from broker_lite.coordinator.share_records.held_states import HeldStates
+from broker_lite.coordinator.share_records.serials import Begin, Serials
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate, joined, overlay
 from broker_lite.wire import DecodeError, messages
 from broker_lite.wire.structs import EncodedElements
@@ -45,6 +46,7 @@ class KeptState:
         complete_count: how many records from there on are done.
         batches: what became of records from there on.
         state_epoch: the epoch of the group when the state began.
+        serial: the number of the state, see Serials.
         snapshot_epoch: how many snapshots came before the last one.
         leader_epoch: of the partition's leader at the last change.
         update_count: how many updates have followed the last snapshot.
@@ -58,6 +60,7 @@ class KeptState:
         "created_ms",
         "leader_epoch",
         "place",
+        "serial",
         "snapshot_epoch",
         "start_offset",
         "state_epoch",
@@ -74,6 +77,12 @@ class KeptState:
         self.update_count = 0
         self.batches: list[StateBatch] = []
         self.place = 0
+        self.serial = 0
+
+    @property
+    def begin(self) -> Begin:
+        """When the state began."""
+        return Begin(self.state_epoch, self.created_ms)
 
 
 def _one_place(_key: ShareKey) -> int:
@@ -105,6 +114,7 @@ class ShareStates:
         self._place_of = place_of
         self._by_key: dict[ShareKey, KeptState] = {}
         self._keys: dict[int, dict[ShareKey, None]] = {}
+        self._serials = Serials()
 
     def get(self, key: ShareKey) -> KeptState | None:
         """Return a state; None if there is none."""
@@ -135,7 +145,7 @@ class ShareStates:
         state = KeptState(start.start_offset, start.state_epoch, now_ms)
         if before is not None:
             state.snapshot_epoch = before.snapshot_epoch + 1
-        self._put(key, state)
+        self._begin(key, state)
         return self._snapshot(key, state, now_ms)
 
     def update(
@@ -148,7 +158,7 @@ class ShareStates:
         """
         state = self._by_key.get(key)
         if state is None:
-            state = self._put(key, KeptState(NO_START, 0, now_ms))
+            state = self._begin(key, KeptState(NO_START, 0, now_ms))
             state.update_count = self.updates_max
         self._change(state, update)
         state.leader_epoch = leader_epoch
@@ -220,7 +230,7 @@ class ShareStates:
             if value is None:
                 self._pop(key)
             else:
-                self._put(key, _read_snapshot(value))
+                self._put_read(key, _read_snapshot(value))
         elif record_type == _UPDATE and value is not None:
             state = self._by_key.get(key)
             if state is not None:
@@ -231,10 +241,35 @@ class ShareStates:
                 state.leader_epoch = update.leader_epoch
                 state.update_count += 1
 
+    def end_replay(self, place: int) -> None:
+        """Note that a partition of the log was read to its end."""
+        self._serials.end_reading(place)
+
     def forget(self, keys: Iterable[ShareKey]) -> None:
-        """Drop states from memory."""
+        """Drop states from memory; those that are read again are known to be the same."""
         for key in [*keys]:
+            state = self._by_key.get(key)
+            if state is not None:
+                self._serials.forget(state.place, key, state.begin, state.serial)
+                self._pop(key)
+
+    def forget_all(self) -> None:
+        """Drop all states from memory, because their log was deleted."""
+        for key in [*self._by_key]:
             self._pop(key)
+        self._serials.forget_all()
+
+    def _begin(self, key: ShareKey, state: KeptState) -> KeptState:
+        state.serial = self._serials.new()
+        return self._put(key, state)
+
+    def _put_read(self, key: ShareKey, state: KeptState) -> None:
+        before = self._by_key.get(key)
+        self._put(key, state)
+        if before is not None and before.begin == state.begin:
+            state.serial = before.serial
+        else:
+            state.serial = self._serials.of_read(state.place, key, state.begin)
 
     def _put(self, key: ShareKey, state: KeptState) -> KeptState:
         before = self._by_key.get(key)

@@ -63,10 +63,17 @@ _SHORT_PARTITIONS_MAX: Final = 256
 
 
 class Enough(NamedTuple):
-    """How many bytes a waiting request is answered for, and how many it gets at most."""
+    """What a waiting request is answered for.
+
+    Attributes:
+        min_bytes: how many bytes it waits for.
+        max_bytes: how many it gets at most.
+        wish: of the member.
+    """
 
     min_bytes: int
     max_bytes: int
+    wish: Wish
 
 
 Ready = list[tuple[Found, SharePartition]]
@@ -151,41 +158,36 @@ async def _fetch(
     max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
     wants_any = body.max_records > 0 and max_bytes > 0
     ready = await _ready(context, session, answers, wants_any)
-    enough = Enough(body.min_bytes, max_bytes)
-    if ready and body.max_wait_ms > 0:
-        # Most requests need not wait. Those that any record is enough for find out by reading.
-        is_any_enough = min(enough) <= 1
-        if is_any_enough and await _acquire(context, body, session, ready, answers, max_bytes):
-            ready = []
-        elif is_any_enough or not await _is_enough(context, ready, enough):
-            await _wait(context, body.max_wait_ms, ready, enough)
-            ready = await _ready(context, session, answers, wants_any)
-    if ready:
-        await _acquire(context, body, session, ready, answers, max_bytes)
-    if body.share_session_epoch != INITIAL_EPOCH:
-        _leave_out_old(session, answers)
-
-
-async def _acquire(
-    context: HandlerContext,
-    body: messages.ShareFetchRequest,
-    session: ShareSession,
-    ready: Ready,
-    answers: Answers,
-    max_bytes: int,
-) -> bool:
-    """Acquire records of some partitions, in order, as long as the member wants more.
-
-    Returns:
-        Whether a partition has records that could be read, or an error, or has changed hands.
-    """
-    shares = context.groups.shares
     wish = Wish(
         session.member_id,
         body.max_records,
         max(body.batch_size, 1),
         body.share_acquire_mode == _BY_RECORDS,
     )
+    enough = Enough(body.min_bytes, max_bytes, wish)
+    if ready and body.max_wait_ms > 0:
+        # Most requests need not wait. Those that any record is enough for find out by reading.
+        is_any_enough = min(body.min_bytes, max_bytes) <= 1
+        if is_any_enough and await _acquire(context, ready, answers, wish, max_bytes):
+            ready = []
+        elif is_any_enough or not await _is_enough(context, ready, enough):
+            await _wait(context, body.max_wait_ms, ready, enough)
+            ready = await _ready(context, session, answers, wants_any)
+    if ready:
+        await _acquire(context, ready, answers, wish, max_bytes)
+    if body.share_session_epoch != INITIAL_EPOCH:
+        _leave_out_old(session, answers)
+
+
+async def _acquire(
+    context: HandlerContext, ready: Ready, answers: Answers, wish: Wish, max_bytes: int
+) -> bool:
+    """Acquire records of some partitions, in order, as long as the member wants more.
+
+    Returns:
+        Whether the member has records, or a partition has an error or has changed hands.
+    """
+    shares = context.groups.shares
     left_bytes, is_first, has_news, turns = max_bytes, True, False, Turns()
     for found, partition in ready:
         await turns.turn()
@@ -278,6 +280,8 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
             try:
                 if await _is_enough(context, ready, enough):
                     return
+                if shares.held.may_acquire():
+                    shares.listeners.stop_for_memory(changed.set)
                 context.nothing_to_give.start()
                 await changed.wait()
             finally:
@@ -294,13 +298,13 @@ async def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> b
 
     See: F-31.
     """
-    wanted_bytes, size_bytes, turns = max(min(enough), 1), 0, Turns()
+    wanted_bytes, size_bytes, turns = max(min(enough.min_bytes, enough.max_bytes), 1), 0, Turns()
     for found, partition in ready:
         await turns.turn()
         if _is_lost(context, found, partition):
             return True
         try:
-            found_bytes = readable_bytes(partition, found.log, enough.max_bytes)
+            found_bytes = readable_bytes(partition, found.log, enough.wish, enough.max_bytes)
         except BrokerError:
             return True
         is_rest = partition.next_offset() < found.log.segments.active.base_offset

@@ -13,7 +13,13 @@ from anyio import to_thread
 
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.coordinator.share_records.aborted import AbortedTransaction, archive_aborted
-from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
+from broker_lite.coordinator.share_records.acquire import (
+    Range,
+    Wish,
+    acquire,
+    last_wanted,
+    may_acquire,
+)
 from broker_lite.coordinator.share_records.missing import archive_missing
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.states import ShareKey
@@ -76,9 +82,9 @@ class _Loaded:
         return self._data[begin : begin + size_bytes]
 
 
-def readable_bytes(partition: SharePartition, log: Log, bytes_max: int) -> int:
+def readable_bytes(partition: SharePartition, log: Log, wish: Wish, bytes_max: int) -> int:
     """Return how many bytes a member could get now; 0 for none."""
-    if not partition.may_acquire():
+    if not may_acquire(partition, wish):
         return 0
     found = _read(partition, log, Room(bytes_max, True)).slice
     return 0 if found is None else found.size_bytes
@@ -99,7 +105,7 @@ async def read_and_acquire(
     member gets what is left.
 
     Returns:
-        Whether there were records to read, even if the member did not get them.
+        Whether the member has acquired any.
 
     Raises:
         BrokerError: the log cannot be read, or what has changed cannot be written.
@@ -108,7 +114,7 @@ async def read_and_acquire(
     """
     key, log = found
     shares.run_due(key)
-    if not _may_acquire(shares, key, partition):
+    if not _may_acquire(shares, key, partition, wish):
         return False
     first_offset = partition.next_offset()
     read = _read(partition, log, room)
@@ -116,8 +122,8 @@ async def read_and_acquire(
         return False
     batches = await _batches(log, read.slice, partition, wish)
     deadline_ms = shares.run_due(key) + partition.settings.lock_duration_ms
-    if not _may_acquire(shares, key, partition):
-        return True
+    if not _may_acquire(shares, key, partition, wish):
+        return False
     headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
     shares.settle(key, archive_missing(partition, ranges, first_offset), log.leader_epoch)
@@ -129,12 +135,12 @@ async def read_and_acquire(
     if acquired:
         answer.acquired = acquired
         answer.records = _bytes_of(batches, acquired[0][0], acquired[-1][1])
-    return True
+    return bool(acquired)
 
 
-def _may_acquire(shares: Shares, key: ShareKey, partition: SharePartition) -> bool:
+def _may_acquire(shares: Shares, key: ShareKey, partition: SharePartition, wish: Wish) -> bool:
     """Return whether records can be acquired; they cannot if the share partition was dropped."""
-    return shares.partition(key) is partition and partition.may_acquire()
+    return shares.partition(key) is partition and may_acquire(partition, wish)
 
 
 def _read(partition: SharePartition, log: Log, room: Room) -> LogRead:

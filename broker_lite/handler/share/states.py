@@ -4,9 +4,15 @@ Leaders in other processes send them. Clients do not: they are in no table of AP
 and end is decided in this process, so the other requests of Kafka's brokers for states are not
 needed.
 
+What they have as state epoch is the number of the state (Serials): a group that is made anew has
+the epochs of the old one, and a change of the old one may still be on its way.
+
+Both go through very many batches in slices, so that clients have their turn in between.
+
 - WriteShareGroupState: v1 has how many records are done.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from broker_lite.control.coordinators.share_service import Shares
@@ -23,8 +29,9 @@ from broker_lite.errors import (
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import Turns
 from broker_lite.handler.share.partition import has_state
+from broker_lite.handler.share.state_batches import from_structs, to_structs
 from broker_lite.wire import messages
 
 _RUNS_PER_BATCH: Final = 2
@@ -40,14 +47,14 @@ async def handle_read(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.ReadShareGroupStateRequest, request)
     message = messages.ReadShareGroupStateResponse
     response = message()
+    turns = Turns()
     for topic in body.topics:
-        results = [
-            _read(context, ShareKey(body.group_id, topic.topic_id, each.partition))
-            async for each in in_turns(topic.partitions)
-        ]
-        response.results.append(
-            message.ReadStateResult(topic_id=topic.topic_id, partitions=results)
-        )
+        result = message.ReadStateResult(topic_id=topic.topic_id)
+        response.results.append(result)
+        for each in topic.partitions:
+            await turns.turn()
+            key = ShareKey(body.group_id, topic.topic_id, each.partition)
+            result.partitions.append(_read(context, key))
     return await encode_long(message, response, request)
 
 
@@ -66,17 +73,9 @@ def _read(
         return message.PartitionResult(partition=key.partition, error_code=unknown)
     return message.PartitionResult(
         partition=key.partition,
-        state_epoch=state.state_epoch,
+        state_epoch=state.serial,
         start_offset=state.start_offset,
-        state_batches=[
-            message.StateBatch(
-                first_offset=first,
-                last_offset=last,
-                delivery_state=delivery_state,
-                delivery_count=count,
-            )
-            for first, last, delivery_state, count in state.batches
-        ],
+        state_batches=to_structs(state.batches, message.StateBatch),
     )
 
 
@@ -92,14 +91,17 @@ async def handle_write(context: HandlerContext, request: Request) -> Parts:
     message = messages.WriteShareGroupStateResponse
     response = message()
     failed: dict[ShareKey, BrokerError] = {}
+    turns = Turns()
     for topic in body.topics:
         result = message.WriteStateResult(topic_id=topic.topic_id)
         response.results.append(result)
-        async for each in in_turns(topic.partitions, at_least=1):
+        for each in topic.partitions:
+            await turns.turn()
             key = ShareKey(body.group_id, topic.topic_id, each.partition)
+            batches = await from_structs(each.state_batches, turns)
             if key not in failed:
                 try:
-                    _write(context, key, each)
+                    _write(context, key, each, batches)
                 except BrokerError as error:
                     failed[key] = error
             why = failed.get(key)
@@ -117,8 +119,9 @@ def _write(
     context: HandlerContext,
     key: ShareKey,
     said: "messages.WriteShareGroupStateRequest.PartitionData",
+    batches: Sequence[StateBatch],
 ) -> None:
-    """Change one state.
+    """Change one state; `batches` are those of the change.
 
     Raises:
         BrokerError: it does not change.
@@ -126,10 +129,6 @@ def _write(
     log = context.groups.shares.log
     log.check(key)
     _check_epochs(log.get(key), said.state_epoch, said.leader_epoch)
-    batches = [
-        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
-        for each in said.state_batches
-    ]
     update = StateUpdate(said.start_offset, said.delivery_complete_count, batches)
     _check_room(context.groups.shares, key, update)
     log.update(key, update, said.leader_epoch)
@@ -138,8 +137,8 @@ def _write(
 def _check_room(shares: Shares, key: ShareKey, update: StateUpdate) -> None:
     """Demand that there is memory for what a change adds to a state.
 
-    The leaders count what they have in flight, each for itself; what is kept is counted here. One
-    run more is kept without memory, too: a member has acknowledged a whole one.
+    The leaders count what they have in flight, each for itself; what is kept is counted here. For
+    one run more there is some room beyond that, because a member has acknowledged a whole one.
 
     Raises:
         CoordinatorNotAvailable: there is not.
@@ -150,12 +149,18 @@ def _check_room(shares: Shares, key: ShareKey, update: StateUpdate) -> None:
     if held.may_keep(_RUNS_PER_BATCH * len(update.batches)):
         return
     growth = shares.log.states.growth(key, update)
-    if growth > 1 and not held.may_keep(growth):
+    may_keep = held.may_keep_whole() if growth == 1 else held.may_keep(growth)
+    if growth > 0 and not may_keep:
         raise CoordinatorNotAvailable(NO_ROOM)
 
 
-def _check_epochs(state: KeptState | None, state_epoch: int, leader_epoch: int) -> None:
+def _check_epochs(state: KeptState | None, serial: int, leader_epoch: int) -> None:
     """Demand that a change is about the state as it is.
+
+    Args:
+        state: as it is; None if there is none.
+        serial: the number of the state that the leader has read.
+        leader_epoch: of the leader.
 
     Raises:
         FencedStateEpoch: the state has begun anew, or ended, since it was read.
@@ -163,7 +168,7 @@ def _check_epochs(state: KeptState | None, state_epoch: int, leader_epoch: int) 
 
     Rule: K-28 (ShareCoordinatorShard.maybeGetWriteStateError).
     """
-    if state is None or state.state_epoch != state_epoch:
+    if state is None or state.serial != serial:
         raise FencedStateEpoch
     if leader_epoch < state.leader_epoch:
         raise FencedLeaderEpoch

@@ -17,6 +17,8 @@ from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.transaction import TopicPartition
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import CloseConnection
+from broker_lite.handler.large import LARGE_BYTES, encode_in_turns, in_slices
+from broker_lite.handler.uncollected import uncollected
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.server.processes.calls import Call
 from broker_lite.server.processes.channel import CallFailed, Channel, ChannelClosed
@@ -29,22 +31,43 @@ _HEAD: Final = struct.Struct(">hhihx")
 _NO_CLIENT_ID: Final = -1
 _ADD_PARTITIONS: Final = 24, 5
 _WRITE_MARKERS: Final = 27, 2
+_ELEMENTS_MAX: Final = 1 << 31
+"""Answers of our own processes may have any number of elements."""
 
 
 async def ask(channel: Channel, api: tuple[int, int], body: Struct) -> Any:  # noqa: ANN401
     """Send a request to the broker at the other end, and return its answer.
 
+    An answer that is long is decoded in slices.
+
     Raises:
         ChannelClosed: there is no answer.
+        CallFailed: the other end could not answer.
     """
-    request_type, response_type = messages.by_api(api[0])
+    request_type, _ = messages.by_api(api[0])
+    return await _ask(channel, api, request_type.encode(body, api[1]))
+
+
+async def ask_long(channel: Channel, api: tuple[int, int], body: Struct) -> Any:  # noqa: ANN401
+    """Do as ask() with a request that is long: it is encoded in slices."""
+    request_type, _ = messages.by_api(api[0])
+    return await _ask(channel, api, await encode_in_turns(request_type, body, api[1]))
+
+
+async def _ask(channel: Channel, api: tuple[int, int], body: bytes) -> Any:  # noqa: ANN401
+    _, response_type = messages.by_api(api[0])
     head = _HEAD.pack(*api, 0, _NO_CLIENT_ID)
-    payload = await channel.call(bytes((Call.ASK,)), head, request_type.encode(body, api[1]))
+    payload = await channel.call(bytes((Call.ASK,)), head, body)
     try:
         parts = decode_outcome(payload, 0)
         assert parts is not None
         assert isinstance(parts[0], bytes)
-        value, _ = response_type.decode(parts[0], api[1], 0)
+        if len(parts[0]) <= LARGE_BYTES:
+            value, _ = response_type.decode(parts[0], api[1], 0)
+        else:
+            slices = response_type.decode_slices(parts[0], api[1], 0, _ELEMENTS_MAX)
+            with uncollected():
+                value, _ = await in_slices(slices)
     except (CloseConnection, DecodeError) as error:
         raise ChannelClosed from error
     return value

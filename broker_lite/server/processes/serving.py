@@ -12,6 +12,7 @@ from broker_lite.handler.context import (
     Request,
 )
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.large import LARGE_BYTES, handle_large
 from broker_lite.handler.table import APIS
 from broker_lite.protocol.framing import ProtocolError, decode_header
 from broker_lite.server.node_maker import NodeMaker
@@ -40,6 +41,8 @@ def _for_broker(context: HandlerContext, request: Request) -> Awaitable[Parts | 
     from broker_lite.handler.share import states  # a start without share groups does not need it
 
     handle = states.handle_read if request.api_key == _READ_STATE else states.handle_write
+    if len(request.body) > LARGE_BYTES:
+        return handle_large(handle, context, request)
     return handle(context, request)
 
 

@@ -13,7 +13,6 @@ from typing import Final
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.kept_states import StateWrite
 from broker_lite.control.coordinators.share_leaders import share_leader
-from broker_lite.coordinator.share_records.state import StateBatch
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey
 from broker_lite.errors import (
     BrokerError,
@@ -24,7 +23,9 @@ from broker_lite.errors import (
     UnknownServerError,
     UnknownTopicOrPartition,
 )
-from broker_lite.server.processes.between_brokers import ask
+from broker_lite.handler.large import Turns
+from broker_lite.handler.share.state_batches import from_structs, to_structs
+from broker_lite.server.processes.between_brokers import ask, ask_long
 from broker_lite.server.processes.channel import CallFailed, Channel, ChannelClosed, Kind
 from broker_lite.wire import messages
 
@@ -33,6 +34,8 @@ _READ_STATE: Final = 84, 0
 _WRITE_STATE: Final = 85, 1
 _LATEST: Final = -1
 _NO_REPLICA: Final = -1
+_SHORT_BATCHES_MAX: Final = 256
+"""A request of so many batches is encoded at once."""
 
 # What clients are told of the errors of states, as Kafka's leaders do.
 _ERRORS: Final[Mapping[int, type[BrokerError]]] = {
@@ -80,12 +83,14 @@ class StatesInFirst:
         except (ChannelClosed, CallFailed):
             return {key: CoordinatorNotAvailable() for key in keys}
         found: dict[ShareKey, KeptState | BrokerError] = {}
+        turns = Turns()
         for result in answer.results:
             for each in result.partitions:
                 if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     continue
                 key = ShareKey(group_id, result.topic_id, each.partition)
-                found[key] = _error_of(each.error_code, each.error_message) or _state_of(each)
+                error = _error_of(each.error_code, each.error_message)
+                found[key] = await _state_of(each, turns) if error is None else error
         return found
 
     async def write(
@@ -98,9 +103,11 @@ class StatesInFirst:
             types.WriteStateData(topic_id=each.key.topic_id, partitions=[_written(each)])
             for each in writes
         ]
+        is_long = sum([len(each.update.batches) for each in writes]) > _SHORT_BATCHES_MAX
+        send = ask_long if is_long else ask
         try:
             body = types(group_id=group_id, topics=topics)
-            answer = await ask(self._channel, _WRITE_STATE, body)
+            answer = await send(self._channel, _WRITE_STATE, body)
         except (ChannelClosed, CallFailed):
             return [CoordinatorNotAvailable() for _ in writes]
         return [
@@ -110,12 +117,11 @@ class StatesInFirst:
         ]
 
 
-def _state_of(said: "messages.ReadShareGroupStateResponse.PartitionResult") -> KeptState:
+async def _state_of(
+    said: "messages.ReadShareGroupStateResponse.PartitionResult", turns: Turns
+) -> KeptState:
     state = KeptState(said.start_offset, said.state_epoch, 0)
-    state.batches = [
-        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
-        for each in said.state_batches
-    ]
+    state.batches = await from_structs(said.state_batches, turns)
     return state
 
 
@@ -128,15 +134,7 @@ def _written(write: StateWrite) -> "messages.WriteShareGroupStateRequest.Partiti
         leader_epoch=write.leader_epoch,
         start_offset=update.start_offset,
         delivery_complete_count=update.complete_count,
-        state_batches=[
-            types.StateBatch(
-                first_offset=first,
-                last_offset=last,
-                delivery_state=delivery_state,
-                delivery_count=count,
-            )
-            for first, last, delivery_state, count in update.batches
-        ],
+        state_batches=to_structs(update.batches, types.StateBatch),
     )
 
 

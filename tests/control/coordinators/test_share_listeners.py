@@ -28,3 +28,27 @@ def test_listeners_are_woken_until_they_are_removed() -> None:
     listeners.remove([KEY, OTHER, ShareKey("x", b"", 0)], first)
     listeners.wake(KEY)
     assert len(woken) == 4
+
+
+def test_k36_who_may_wait_for_memory_is_woken_when_there_is_some() -> None:
+    listeners, woken = ShareListeners(), list[str]()
+
+    def first() -> None:
+        woken.append("first")
+
+    def second() -> None:
+        woken.append("second")
+        listeners.remove([KEY], second)  # while all are woken
+
+    listeners.add([KEY, OTHER], first)
+    listeners.add([KEY], second)
+    listeners.wake_for_memory()
+    assert woken == ["first", "second"]
+    listeners.wake_for_memory()
+    assert woken == ["first", "second", "first"]
+    listeners.stop_for_memory(first)
+    listeners.stop_for_memory(first)
+    listeners.wake_for_memory()
+    assert len(woken) == 3
+    listeners.wake(OTHER)
+    assert len(woken) == 4

@@ -8,7 +8,13 @@ from broker_lite.coordinator.share_records.acknowledge import (
     acknowledge,
     check_acknowledgements,
 )
-from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, last_wanted
+from broker_lite.coordinator.share_records.acquire import (
+    Range,
+    Wish,
+    acquire,
+    last_wanted,
+    may_acquire,
+)
 from broker_lite.coordinator.share_records.held_states import RUN_BYTES, HeldStates
 from broker_lite.coordinator.share_records.missing import archive_missing
 from broker_lite.coordinator.share_records.partition import SharePartition
@@ -53,9 +59,9 @@ class Driver:
         self, member: str = "m", count: int = 500, batch: int = 500, *, strict: bool = False
     ) -> list[tuple[int, int, int]]:
         partition = self.partition
-        if not partition.may_acquire():
-            return []
         wish = Wish(member, count, batch, strict)
+        if not may_acquire(partition, wish):
+            return []
         first, last = partition.next_offset(), last_wanted(partition, wish)
         fetched = []
         for each in self.batches:

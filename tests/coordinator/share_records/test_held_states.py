@@ -4,12 +4,14 @@ import random
 
 import pytest
 
+from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire, may_acquire
 from broker_lite.coordinator.share_records.held_states import (
     KEPT_BYTES,
     RUN_BYTES,
     HeldStates,
 )
 from broker_lite.coordinator.share_records.in_flight import RUNS_MAX
+from broker_lite.coordinator.share_records.partition import runs_of_state
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable
 from tests.coordinator.share_records.share_driver import Driver
 
@@ -26,6 +28,109 @@ def test_k36_what_is_counted() -> None:
     assert not held.has_room(1)
     held.add_kept(-1)
     assert held.has_room(1)
+
+
+def test_k36_who_found_no_memory_is_told_when_there_is_some() -> None:
+    held, told = HeldStates(10 * RUN_BYTES), list[int]()
+    held.when_free = lambda: told.append(held.run_count)
+    held.add_runs(10)
+    held.add_runs(-5)
+    assert told == []  # nobody has asked
+    held.add_runs(5)
+    assert not held.has_room(1)
+    held.add_runs(-1)
+    assert told == []
+    held.add_runs(-1)
+    held.add_runs(-1)
+    assert told == [8]
+    assert not held.has_room(4)
+    held.add_kept(1)
+    assert told == [8]
+    held.add_kept(-1)
+    assert told == [8, 7]
+
+
+def test_without_anybody_to_tell_there_is_memory_again() -> None:
+    held = HeldStates(RUN_BYTES)
+    assert not held.may_acquire()
+    held.add_runs(-1)
+    assert held.may_acquire()
+
+
+def test_k36_what_is_kept_of_whole_runs_has_room_of_its_own() -> None:
+    held = HeldStates(8 * RUN_BYTES)
+    held.add_kept(8 * RUN_BYTES // KEPT_BYTES)
+    assert not held.may_keep(1)
+    held.add_kept(7)
+    assert held.may_keep_whole()
+    held.add_kept(1)
+    assert not held.may_keep_whole()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_k36_what_lies_between_kept_records_is_acquired_whole(strict: bool) -> None:
+    """Kept are records 20 to 29; nobody has read yet which of those before them there are."""
+    driver = Driver(*[1] * 30)
+    driver.fetch(count=20, batch=20)
+    driver.fetch()
+    driver.say((20, 29, [2]))
+    driver.restart()
+    driver.held.add_kept(1 << 50)
+    assert driver.held.run_count == runs_of_state(driver.kept_start, driver.kept) == 2
+    if strict:
+        assert driver.fetch(count=3, strict=True) == []
+    assert driver.fetch(count=20 if strict else 3, strict=strict) == [(0, 19, 1)]
+    driver.check_counts()
+    assert driver.held.run_count == 2
+
+
+def test_k36_what_the_log_does_not_have_between_kept_records_is_forgotten() -> None:
+    driver = Driver(10, 10, 10)
+    driver.fetch(count=30, batch=10)
+    driver.say((20, 29, [2]))
+    driver.restart()
+    driver.held.add_kept(1 << 50)
+    wish = Wish("m", 500, 500, False)
+    fetched = [Range(0, 4), driver.batches[2]]
+    assert acquire(driver.partition, wish, [fetched[0]], 30_000) == []
+    driver.partition.in_flight.split(driver.partition.in_flight.batches[0], 5)
+    assert acquire(driver.partition, wish, fetched, 30_000) == [(0, 4, 1), (20, 29, 2)]
+
+
+def test_k36_what_may_be_acquired_is_known_before() -> None:
+    driver = Driver(10, runs_max=3)
+    driver.fetch()
+    driver.say((0, 9, [2]))
+    strict = Wish("m", 3, 1, True)
+    assert may_acquire(driver.partition, strict)
+    driver.held.add_runs(2)
+    assert not may_acquire(driver.partition, strict)
+    assert may_acquire(driver.partition, strict._replace(records_max=10))
+    assert may_acquire(driver.partition, strict._replace(is_strict=False))
+    driver.fetch()
+    assert not may_acquire(driver.partition, strict._replace(records_max=10))
+    driver.held.add_runs(-2)
+
+
+def test_k36_only_what_was_fetched_is_acquired() -> None:
+    driver = Driver(*[1] * 10, runs_max=1 << 20)
+    driver.fetch()
+    driver.say((0, 9, [2]))
+    driver.held.add_kept(1 << 40)
+    wish = Wish("m", 500, 500, False)
+    assert acquire(driver.partition, wish, driver.batches[:4], 30_000) == []
+    assert acquire(driver.partition, wish, driver.batches, 30_000) == [(0, 9, 2)]
+
+
+def test_k36_a_run_that_a_strict_member_wants_is_acquired_whole() -> None:
+    driver = Driver(10, runs_max=2, delivery_count_max=3)
+    driver.fetch()
+    driver.held.add_kept(100)
+    driver.say((0, 9, [2]))
+    driver.fetch()
+    driver.say((0, 9, [2]))
+    assert driver.fetch(count=9, strict=True) == []
+    assert driver.fetch(count=10, strict=True) == [(0, 9, 3)]  # K-18 would deliver one of them
 
 
 def test_k36_no_more_is_acquired() -> None:
@@ -95,14 +200,15 @@ def test_k36_a_strict_member_gets_the_runs_that_fit() -> None:
     driver.check_counts()
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_k36_random_members_never_hold_more(seed: int) -> None:
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("seed", [*range(6), 76])
+def test_k36_random_members_never_hold_more(seed: int, *, restarts: bool) -> None:
     chance = random.Random(seed)
     runs_max = chance.choice([3, 8, 20])
     driver = Driver(runs_max=runs_max, delivery_count_max=chance.choice([2, 5]), locks_max=100)
     refused = 0
     for _ in range(400):
-        match chance.randrange(6):
+        match chance.randrange(7 if restarts else 6):
             case 0:
                 driver.append(chance.randint(1, 20))
             case 1 | 2:
@@ -119,11 +225,16 @@ def test_k36_random_members_never_hold_more(seed: int) -> None:
                         driver.say((run.first, run.first + size - 1, types), member=run.member_id)
                     except CoordinatorNotAvailable:
                         refused += 1
+            case 6:
+                count = runs_of_state(driver.kept_start, driver.kept)
+                if count <= runs_max:
+                    driver.restart()
+                    assert driver.held.run_count <= count
             case _:
                 driver.wait(31_000)
         driver.check_counts()
         assert driver.held.run_count <= runs_max
-    assert refused
+    assert refused or restarts
     _drain(driver)
 
 

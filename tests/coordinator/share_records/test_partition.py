@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.partition import SharePartition, runs_of_state
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateBatch
 from broker_lite.errors import BrokerError
@@ -204,3 +204,21 @@ def _finish(driver: Driver, seen: Records) -> None:
             break
     assert seen.done == set(range(last + 1))
     assert driver.partition.start_offset == last + 1
+
+
+@pytest.mark.parametrize(
+    ("start", "batches", "count"),
+    [
+        (0, [], 0),
+        (0, [(0, 4, 0, 2), (5, 5, 0, 1)], 2),
+        (0, [(3, 4, 2, 1), (7, 8, 0, 1)], 4),
+        (5, [(0, 4, 0, 1), (7, 8, 0, 1)], 2),
+        (5, [(0, 6, 0, 1), (7, 8, 0, 2)], 2),
+    ],
+)
+def test_k36_the_runs_of_a_state_are_known_before(
+    start: int, batches: list[tuple[int, int, int, int]], count: int
+) -> None:
+    kept = [StateBatch(*each) for each in batches]
+    assert runs_of_state(start, kept) == count
+    assert SharePartition(start, kept, ShareSettings()).in_flight.run_count == count

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_lite.coordinator.effects import ShareStart
+from broker_lite.coordinator.effects import ShareStart, StateRecord
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import (
     ShareKey,
@@ -124,6 +124,49 @@ def test_the_states_of_a_partition_of_the_log() -> None:
     assert read.keys_of(5) == [KEY]
     read.replay(snapshot_key(KEY), None)
     assert read.keys_of(5) == []
+
+
+def serial_of(states: ShareStates) -> int:
+    state = states.get(KEY)
+    assert state is not None
+    return state.serial
+
+
+def test_k28_each_state_that_begins_has_a_number_of_its_own() -> None:
+    states = ShareStates(2)
+    log, serials = list[StateRecord](), list[int]()
+    for start_offset in (-1, 7, None, -1):  # within one millisecond
+        log.append(states.start(ShareStart(*KEY, start_offset, 2), 100))
+        if start_offset is not None:
+            serials.append(serial_of(states))
+            for _ in range(3):  # the third one is a snapshot
+                log.append(states.update(KEY, StateUpdate(9, 0, []), 0, 101))
+            assert serial_of(states) == serials[-1]
+    assert len({0, *serials}) == 4
+    states.forget([KEY])
+    for record in log:
+        states.replay(*record)
+    assert serial_of(states) not in (0, *serials[:-1])
+
+
+def test_k28_a_state_that_is_read_again_has_the_same_number() -> None:
+    states = ShareStates(2)
+    log = [states.start(ShareStart(*KEY, -1, 2), 100)]
+    log += [states.update(KEY, StateUpdate(9, 0, []), 0, 101) for _ in range(3)]
+    log += [states.start(ShareStart(*KEY, None, 2), 102)]
+    log += [states.start(ShareStart(*KEY, -1, 2), 103)]
+    log += [states.update(KEY, StateUpdate(9, 0, []), 0, 104) for _ in range(3)]
+    serial = serial_of(states)
+    for read in (2, len(log)):  # the first time the log cannot be read to its end
+        states.forget(states)
+        for record in log[:read]:
+            states.replay(*record)
+    assert serial_of(states) == serial
+    states.end_replay(0)
+    states.forget_all()
+    for record in log:
+        states.replay(*record)
+    assert serial_of(states) != serial
 
 
 def test_k36_how_much_a_state_grows_is_known_before() -> None:

@@ -8,6 +8,7 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.log.producers.entry import AppendOrigin
 from broker_lite.protocol.framing import Request
+from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, join
@@ -200,3 +201,18 @@ def acquired(answer: Any, partition: int = 0) -> list[tuple[int, int, int]]:
 
 def run(coroutine: Any) -> Any:
     return asyncio.run(coroutine)
+
+
+def begun(broker: HandlerBroker, *sizes: int, **configs: str) -> Sharer:
+    """A member that has joined, after batches of so many records were appended."""
+    sharer = Sharer(broker, **configs)
+    sharer.append(*sizes)
+    sharer.beat()
+    return sharer
+
+
+def batches_of(answer: Any, partition: int = 0) -> list[tuple[int, int]]:
+    """The first and last offset of each record batch that was answered for a partition."""
+    data = memoryview(bytes(answer[partition].records))
+    batches = [RecordBatch(data, each.position, each.size_bytes) for each in walk(data)]
+    return [(each.base_offset, each.base_offset + each.last_offset_delta) for each in batches]

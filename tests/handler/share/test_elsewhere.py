@@ -178,6 +178,19 @@ def test_k36_a_state_that_there_is_no_memory_for_is_not_held(broker: HandlerBrok
     assert set(scene.shares.elsewhere.held) == {scene.key}
 
 
+def test_k36_what_lies_between_kept_records_takes_memory_too(broker: HandlerBroker) -> None:
+    scene = Scene(broker)
+    state = KeptState(0, EPOCH, 0)
+    state.batches = [StateBatch(each, each, 0, 1) for each in (1, 3, 5)]
+    scene.keeper.states._put(scene.key, state)
+    scene.sharer.append(*[1] * 10)
+    scene.shares.held._bytes_max = 5 * RUN_BYTES
+    assert scene.sharer.fetch()[0].error_code == NOT_AVAILABLE
+    scene.shares.held._bytes_max = 6 * RUN_BYTES
+    assert scene.sharer.fetch()[0].error_code == 0
+    assert scene.shares.held.size_bytes == 6 * RUN_BYTES
+
+
 def test_k28_only_what_is_led_here_is_read(broker: HandlerBroker) -> None:
     scene = Scene(broker)
     assert scene.sharer.fetch(partitions=[0, 7])[7].error_code == UNKNOWN

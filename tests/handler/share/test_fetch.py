@@ -13,25 +13,11 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.handler import large
 from broker_lite.handler.share import fetch
-from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
-from tests.handler.share.share_requests import Sharer, acquired, run
+from tests.handler.share.share_requests import Sharer, acquired, batches_of, begun, run
 from tests.support.handler_broker import HandlerBroker, OpenBroker
-
-
-def begun(broker: HandlerBroker, *sizes: int, **configs: str) -> Sharer:
-    sharer = Sharer(broker, **configs)
-    sharer.append(*sizes)
-    sharer.beat()
-    return sharer
-
-
-def batches_of(answer: Any, partition: int = 0) -> list[tuple[int, int]]:
-    data = memoryview(bytes(answer[partition].records))
-    batches = [RecordBatch(data, each.position, each.size_bytes) for each in walk(data)]
-    return [(each.base_offset, each.base_offset + each.last_offset_delta) for each in batches]
 
 
 @pytest.mark.parametrize("version", [1, 2])
