@@ -76,6 +76,8 @@ _PARTITIONING: Final = PartitionSpec(
 class IcebergLake:
     """An Iceberg table with one row for each record, partitioned by topic and day.
 
+    Its catalog keeps no connection open in between: it connects again when it is asked again.
+
     Args:
         table: of a catalog.
     """
@@ -100,10 +102,11 @@ class IcebergLake:
         if catalog is None and not Path(target, CATALOG_FILE).exists():
             raise FileNotFoundError(f"{target}: there is no Iceberg table with a {CATALOG_FILE}")
         found, name = _catalog(target, catalog)
-        try:
-            return cls(found.load_table(name))
-        except NoSuchTableError:
-            raise FileNotFoundError(f"{target}: there is no Iceberg table") from None
+        with found:
+            try:
+                return cls(found.load_table(name))
+            except NoSuchTableError:
+                raise FileNotFoundError(f"{target}: there is no Iceberg table") from None
 
     @classmethod
     def open_or_create(cls, target: str, catalog: str | None = None) -> "IcebergLake":
@@ -113,12 +116,13 @@ class IcebergLake:
             Path(target).mkdir(parents=True, exist_ok=True)
             location = target  # no URI: Spark and pyarrow read escapes in one differently
         found, name = _catalog(target, catalog)
-        try:
-            return cls(found.load_table(name))
-        except NoSuchTableError:
-            found.create_namespace_if_not_exists(name[:-1])
-            made = found.create_table_if_not_exists(name, _SCHEMA, location, _PARTITIONING)
-            return cls(made)
+        with found:
+            try:
+                return cls(found.load_table(name))
+            except NoSuchTableError:
+                found.create_namespace_if_not_exists(name[:-1])
+                made = found.create_table_if_not_exists(name, _SCHEMA, location, _PARTITIONING)
+                return cls(made)
 
     def offsets(self, wanted: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """See LakeTable.offsets()."""
@@ -128,19 +132,20 @@ class IcebergLake:
     def commit(self, files: Sequence[DataFile], start: Offsets, end: Offsets) -> None:
         """See LakeTable.commit()."""
         paths = [f"{self.data_place}/{file.path}" for file in files]
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                self._table.refresh()
-            noted = self._noted()
-            if {key: noted[key] for key in end if key in noted} != {
-                key: start[key] for key in end if key in start
-            }:
-                break
-            try:
-                self._add(paths, json.dumps(to_shape({**noted, **end})))
-                return
-            except (CommitFailedException, ValidationException):
-                continue  # a compaction, say: its snapshot becomes the parent of ours
+        with self._table.catalog:
+            for attempt in range(_ATTEMPTS):
+                if attempt:
+                    self._table.refresh()
+                noted = self._noted()
+                if {key: noted[key] for key in end if key in noted} != {
+                    key: start[key] for key in end if key in start
+                }:
+                    break
+                try:
+                    self._add(paths, json.dumps(to_shape({**noted, **end})))
+                    return
+                except (CommitFailedException, ValidationException):
+                    continue  # a compaction, say: its snapshot becomes the parent of ours
         raise LakeError(
             f"{self._table.location()}: another writer has changed the table meanwhile, so nothing"
             " was added; run the export again"

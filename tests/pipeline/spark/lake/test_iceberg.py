@@ -1,16 +1,19 @@
 """An Iceberg table that its own tools have worked on."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
+from sqlalchemy.pool import QueuePool
 
 from broker_lite.pipeline.spark.jobs.export_lake import export_lake
 from broker_lite.pipeline.spark.lake.formats import open_or_create_table
@@ -24,6 +27,15 @@ from broker_lite.pipeline.views.record_schema import record_schema
 from tests.pipeline.support import Partition, numbered
 
 KEY = ("orders", 0)
+OPENED: list[Catalog] = []
+
+
+@pytest.fixture(autouse=True)
+def catalogs_that_are_closed() -> Iterator[None]:
+    """Close what own_table() has opened."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 def append_and_export(spark: SparkSession, folder: Path) -> int:
@@ -36,7 +48,16 @@ def append_and_export(spark: SparkSession, folder: Path) -> int:
 def own_table(target: Path) -> Table:
     uri = f"sqlite:///{target}/catalog.db"
     catalog = load_catalog(CATALOG_NAME, type="sql", uri=uri, warehouse=str(target))
+    OPENED.append(catalog)
     return catalog.load_table(OWN_NAME)
+
+
+def kept_connections(lake: IcebergLake) -> int:
+    catalog = lake._table.catalog
+    assert isinstance(catalog, SqlCatalog)
+    pool = catalog.engine.pool
+    assert isinstance(pool, QueuePool)
+    return pool.checkedin()
 
 
 def other_writer(target: Path) -> Table:
@@ -60,6 +81,16 @@ def test_what_a_reader_of_iceberg_sees(spark: SparkSession, tmp_path: Path) -> N
     assert sorted(wanted["offset"].to_pylist()) == list(range(10))
     assert wanted["timestamp"][0].as_py() == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     assert table.scan(EqualTo("topic", "other")).to_arrow().num_rows == 0
+
+
+def test_no_connection_stays_open(spark: SparkSession, tmp_path: Path) -> None:
+    append_and_export(spark, tmp_path)
+    target = str(tmp_path / "table")
+    for opened in (IcebergLake.open, IcebergLake.open_or_create):
+        lake = opened(target)
+        assert kept_connections(lake) == 0
+        lake.commit([], lake.offsets([KEY]), {KEY: lake.offsets([KEY])[KEY] + 1})
+        assert kept_connections(lake) == 0
 
 
 def test_snapshots_of_others(spark: SparkSession, tmp_path: Path) -> None:
