@@ -28,11 +28,10 @@ TIMEOUT_S: Final = 60.0
 PROCESSES: Final = "broker.lite.processes"
 
 
-def clients(*names: str, processes: int = 2) -> pytest.MarkDecorator:
+def clients(*names: str) -> pytest.MarkDecorator:
     """Run a test with these clients at one process, and with the first of them also at two."""
     pairs = [(name, "one_process") for name in names]
-    if processes > 1:
-        pairs.insert(1, (names[0], "two_processes"))
+    pairs.append((names[0], "two_processes"))
     ids = [f"{name}-{place}" for name, place in pairs]
     return pytest.mark.parametrize("scene", pairs, ids=ids, indirect=True)
 

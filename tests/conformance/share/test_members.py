@@ -17,7 +17,7 @@ def values(records: list[Got]) -> list[str]:
     return sorted((each.value for each in records), key=int)
 
 
-@clients("franz")
+@clients("franz", "confluent")
 def test_k11_two_members_share_one_partition(scene: ShareScene) -> None:
     scene.begin(numbers(12))
     members = [scene.member(name, max=2) for name in ("one", "other")]
@@ -33,7 +33,7 @@ def test_k11_two_members_share_one_partition(scene: ShareScene) -> None:
     scene.programs.leave()
 
 
-@clients("franz")
+@clients("franz", "confluent", "java")
 def test_k14_released_records_come_again_and_rejected_ones_do_not(scene: ShareScene) -> None:
     scene.begin(numbers(4))
     member = scene.member(max=4)
@@ -48,7 +48,7 @@ def test_k14_released_records_come_again_and_rejected_ones_do_not(scene: ShareSc
     scene.programs.leave()
 
 
-@clients("franz")
+@clients("franz", "confluent", "java")
 def test_k14_k18_a_record_that_is_always_released_is_given_up(scene: ShareScene) -> None:
     """The poison is in one batch with others, which are not given up with it."""
     scene.begin([], share_delivery_count_limit=3)
@@ -70,7 +70,7 @@ def test_k14_k18_a_record_that_is_always_released_is_given_up(scene: ShareScene)
     scene.programs.leave()
 
 
-@clients("franz")
+@clients("franz", "java")
 def test_k14_a_member_that_renews_keeps_its_records(scene: ShareScene) -> None:
     scene.begin(numbers(2), share_record_lock_duration_ms=LOCK_MS)
     member, other = scene.member("member", max=2), scene.member("other", max=2)
@@ -83,7 +83,7 @@ def test_k14_a_member_that_renews_keeps_its_records(scene: ShareScene) -> None:
     scene.programs.leave()
 
 
-@clients("franz")
+@clients("franz", "confluent")
 def test_k15_k31_a_lock_ends_and_who_had_it_is_refused(scene: ShareScene) -> None:
     scene.begin(numbers(2), share_record_lock_duration_ms=LOCK_MS)
     member, other = scene.member("member", max=2), scene.member("other", max=2)
@@ -99,7 +99,7 @@ def test_k15_k31_a_lock_ends_and_who_had_it_is_refused(scene: ShareScene) -> Non
 
 
 @pytest.mark.parametrize("end", ["leave", "kill"])
-@clients("franz")
+@clients("franz", "confluent")
 def test_k16_others_get_what_a_member_had_when_it_ended(scene: ShareScene, end: str) -> None:
     scene.begin(numbers(3))
     member, other = scene.member("member", max=2), scene.member("other", max=3)
@@ -115,7 +115,7 @@ def test_k16_others_get_what_a_member_had_when_it_ended(scene: ShareScene, end: 
     scene.programs.leave()
 
 
-@clients("franz")
+@clients("franz", "confluent")
 def test_k30_a_member_accepts_by_its_next_poll(scene: ShareScene) -> None:
     scene.begin([], partitions=2)
     scene.cluster.produce(scene.topic, *numbers(300), partition=0)
@@ -134,7 +134,7 @@ def test_k30_a_member_accepts_by_its_next_poll(scene: ShareScene) -> None:
     scene.all_done()
 
 
-@clients("franz")
+@clients("franz", "confluent")
 def test_k19_aborted_records_are_not_delivered(scene: ShareScene) -> None:
     scene.begin([], share_isolation_level="read_committed")
     writer = scene.start("transactor", "writer", transactional_id=scene.topic, timeout_ms=60_000)
