@@ -22,7 +22,7 @@ from broker_lite.testing import Broker
 from tests.conformance.clients import Builds, Client
 from tests.conformance.program import Event, Program, Programs
 
-LOCK_MS: Final = 1000
+LOCK_MS: Final = 1500
 TURN_MS: Final = 100
 TIMEOUT_S: Final = 60.0
 PROCESSES: Final = "broker.lite.processes"
