@@ -18,6 +18,12 @@ transactor: writes to `topic` under `transactional_id`, with `timeout_ms`. Comma
     send P VALUE, offset GROUP TOPIC P OFFSET, commit, abort.
 transform: a member that writes each record of `topic` as `P:OFFSET` to `output`, in transactions
     with its positions. Prints `moved COUNT` and `gave_up ERROR`.
+sharer: joins the share `group` and reads `topic`, at most `max` records at a time. Commands:
+    take MILLISECONDS, which polls once, prints `got P OFFSET VALUE DELIVERIES` for each record and
+    answers their number; say KIND VALUE..., which accepts, releases, rejects or renews records of
+    the last take; commit, which sends what was said and answers when the broker has. In the `mode`
+    implicit, take and commit accept what nothing was said of; in the mode explicit, something is
+    said of all records before the next take.
 """
 
 import os

@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer, ShareConsumer
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 
+from tests.conformance.share.scene import configure_group
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import run_tool
 
@@ -28,16 +22,6 @@ def produce(bootstrap: str, topic: str, count: int = COUNT) -> None:
     for number in range(count):
         producer.produce(topic, str(number))
     assert producer.flush(TIMEOUT_S) == 0
-
-
-def from_the_beginning(bootstrap: str, group: str) -> None:
-    entry = ConfigEntry(
-        "share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET
-    )
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=[entry])
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.incremental_alter_configs([resource]).values():
-        future.result(TIMEOUT_S)
 
 
 def read(consumer: ShareConsumer, count: int) -> list[int]:
@@ -64,7 +48,7 @@ def test_librdkafka_reads_every_record_once_over_a_kill(tmp_path: Path) -> None:
     """K-20, K-21: what is acknowledged is not delivered again, not even after a kill."""
     with BrokerProcess(tmp_path / "data") as broker:
         produce(broker.bootstrap, "t")
-        from_the_beginning(broker.bootstrap, "g")
+        configure_group(broker.bootstrap, "g", share_auto_offset_reset="earliest")
         consumer = sharer(broker.bootstrap, "g", "t")
         values = read(consumer, COUNT)
         consumer.commit_sync()  # close() alone leaves the last records unacknowledged

@@ -9,7 +9,8 @@ from confluent_kafka import Producer, ShareConsumer
 
 from broker_lite.testing import Broker
 from tests.conformance.processes.conftest import PROCESSES, further_processes
-from tests.conformance.test_share_groups import from_the_beginning, groups_tool, sharer
+from tests.conformance.share.scene import configure_group
+from tests.conformance.test_share_groups import groups_tool, sharer
 from tests.support.reference_kafka import run_tool
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
@@ -39,7 +40,7 @@ def test_k20_k28_librdkafka_reads_everything_although_processes_are_killed(
     cluster: Broker, topic: str
 ) -> None:
     cluster.create_topic(topic, partitions=PARTITIONS)
-    from_the_beginning(cluster.bootstrap, topic)
+    configure_group(cluster.bootstrap, topic, share_auto_offset_reset="earliest")
     consumer = sharer(cluster.bootstrap, topic, topic)
     produce(cluster, topic, range(COUNT))
     values: set[int] = set()

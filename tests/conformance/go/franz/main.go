@@ -28,6 +28,8 @@ func main() {
 		reader(options)
 	case "writer":
 		writer(options)
+	case "sharer":
+		sharer(options)
 	case "secured":
 		lines.EachCase(secured)
 	case "administrator":
