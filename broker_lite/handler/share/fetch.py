@@ -185,7 +185,8 @@ async def _acquire(
     """Acquire records of some partitions, in order, as long as the member wants more.
 
     Returns:
-        Whether the member has records, or a partition has an error or has changed hands.
+        Whether the member is answered for what was read, or a partition has an error or has changed
+        hands.
     """
     shares = context.groups.shares
     left_bytes, is_first, has_news, turns = max_bytes, True, False, Turns()

@@ -105,7 +105,8 @@ async def read_and_acquire(
     member gets what is left.
 
     Returns:
-        Whether the member has acquired any.
+        Whether the member is answered for what was read, even if all of it was aborted.
+        Without memory to acquire any it waits.
 
     Raises:
         BrokerError: the log cannot be read, or what has changed cannot be written.
@@ -135,7 +136,7 @@ async def read_and_acquire(
     if acquired:
         answer.acquired = acquired
         answer.records = _bytes_of(batches, acquired[0][0], acquired[-1][1])
-    return bool(acquired)
+    return bool(acquired) or partition.in_flight.has_room(2)
 
 
 def _may_acquire(shares: Shares, key: ShareKey, partition: SharePartition, wish: Wish) -> bool:

@@ -274,6 +274,22 @@ def test_k19_committed_records_only(broker: HandlerBroker) -> None:
     assert acquired(uncommitted.fetch()) == [(0, 5, 1)]
 
 
+def test_k35_aborted_records_are_an_answer(broker: HandlerBroker) -> None:
+    sharer = begun(broker, **{"share.isolation.level": "read_committed"})
+    log, now_ms = broker.cluster.log("t", 0), broker.clock.now_ms()
+    builder = BatchBuilder(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    builder.append(now_ms, None, b"x")
+    log.append_batch(builder.build(), now_ms=now_ms)
+    log.append_control(1, 0, EndTransactionMarker(False, 0), now_ms=now_ms)
+
+    async def scene() -> None:
+        wish = {"count": 1, "batch_size": 1, "max_wait_ms": 60_000}
+        assert acquired(await sharer.fetch_later(**wish)) == []
+        assert acquired(await sharer.fetch_later(**wish)) == [(1, 1, 1)]
+
+    run(scene())
+
+
 def test_k35_a_fetch_waits_for_records_and_for_released_ones(broker: HandlerBroker) -> None:
     sharer, other = begun(broker, 3), Sharer(broker, "n")
     other.beat()
