@@ -29,6 +29,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return RoomScheduling(config, log)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest rooms; the order is otherwise as it is."""
+    from tests.support.rooms import begins_first
+
+    items.sort(key=lambda item: not begins_first(item.nodeid))
+
+
 def pytest_report_header() -> str:
     return f"in this process {implementations()}"
 

@@ -18,6 +18,18 @@ _TOGETHER: Final = (
 _BY_FOLDER: Final = "tests/conformance/"
 """So long that a worker has one folder of it: each has a broker, and builds the clients it runs."""
 
+_FIRST: Final = ("tests/differential/", "tests/pipeline/spark/")
+"""The rooms that take longest: begun last, they would keep one worker when the others are done."""
+
+
+def begins_first(file: str) -> bool:
+    """Return whether the tests of a file are run before those of other rooms.
+
+    Args:
+        file: its path from the root of the checkout.
+    """
+    return file.startswith(_FIRST)
+
 
 def room_of(file: str) -> str:
     """The file, the folder or the room whose tests one worker runs together with those of a file.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.rooms import room_of
+from tests.support.rooms import begins_first, room_of
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,8 @@ from tests.support.rooms import room_of
 )
 def test_rooms(file: str, room: str) -> None:
     assert room_of(file) == room
+
+
+def test_the_longest_rooms_begin_first() -> None:
+    files = ["tests/log/test_roll.py", "tests/pipeline/spark/test_source.py"]
+    assert [begins_first(file) for file in files] == [False, True]
