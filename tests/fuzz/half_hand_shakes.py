@@ -233,7 +233,8 @@ def _one_phase(folder: Path, phase: str, count: int, found: Findings) -> Stall:
     with broker(folder) as (running, clients):
         clients.unknown().close()
         # while the broker has it, it counts as one of those that stay
-        _until(lambda: not _is_connected(running.pid, clients.port))
+        if not _until(lambda: not _is_connected(running.pid, clients.port)):
+            found.faults.append(f"{phase}: a connection stays that its client has closed")
         stall = _look(running, clients, phase, count, found)
         if "Traceback" in running.log:
             found.faults.append(running.log[-2000:])

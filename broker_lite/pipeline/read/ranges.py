@@ -147,13 +147,14 @@ def resolve_limit(
     for key, offset in zip(logs, found, strict=True):
         end_offset = bounds[key].end_offset
         # with read_committed, nothing behind the first open transaction counts, as for ListOffsets
-        has_match = offset is not None and offset < end_offset
-        if not has_match and on_no_match is OnNoMatch.ERROR:
-            raise PlanError(
-                f"{_name(key)}: no readable record is as young as {timestamps_ms[key]};"
-                " startingOffsetsByTimestampStrategy=latest begins at the end then"
-            )
-        offsets[key] = offset if offset is not None and has_match else end_offset
+        if offset is None or offset >= end_offset:
+            if on_no_match is OnNoMatch.ERROR:
+                raise PlanError(
+                    f"{_name(key)}: no readable record is as young as {timestamps_ms[key]};"
+                    " startingOffsetsByTimestampStrategy=latest begins at the end then"
+                )
+            offset = end_offset
+        offsets[key] = offset
     return offsets
 
 
