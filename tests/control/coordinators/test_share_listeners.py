@@ -1,22 +1,28 @@
 """Who is woken when records of a share partition may have become available."""
 
-from broker_lite.control.coordinators.share_listeners import ShareListeners
+from broker_lite.control.coordinators.share_listeners import Listener, ShareListeners
 from broker_lite.coordinator.share_records.states import ShareKey
 
 KEY = ShareKey("g", b"t" * 16, 0)
 OTHER = KEY._replace(partition=1)
 
 
-def test_listeners_are_woken_until_they_are_removed() -> None:
-    listeners, woken = ShareListeners(), list[str]()
+def two_listeners(listeners: ShareListeners, woken: list[str]) -> tuple[Listener, Listener]:
+    """Note who is woken; the second one removes itself then, while all are woken."""
 
     def first() -> None:
         woken.append("first")
 
     def second() -> None:
         woken.append("second")
-        listeners.remove([KEY], second)  # while all are woken
+        listeners.remove([KEY], second)
 
+    return first, second
+
+
+def test_listeners_are_woken_until_they_are_removed() -> None:
+    listeners, woken = ShareListeners(), list[str]()
+    first, second = two_listeners(listeners, woken)
     listeners.add([KEY, OTHER], first)
     listeners.add([KEY], first)
     listeners.add([KEY], second)
@@ -32,14 +38,7 @@ def test_listeners_are_woken_until_they_are_removed() -> None:
 
 def test_k36_who_may_wait_for_memory_is_woken_when_there_is_some() -> None:
     listeners, woken = ShareListeners(), list[str]()
-
-    def first() -> None:
-        woken.append("first")
-
-    def second() -> None:
-        woken.append("second")
-        listeners.remove([KEY], second)  # while all are woken
-
+    first, second = two_listeners(listeners, woken)
     listeners.add([KEY, OTHER], first)
     listeners.add([KEY], second)
     listeners.wake_for_memory()
