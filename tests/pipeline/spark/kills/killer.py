@@ -1,16 +1,17 @@
 """Kills workers of a session in the midst of its stages, from a thread beside the job."""
 
 import random
+import signal
 import time
 from threading import Event, Thread
 from typing import Final, Self
 
 from pyspark import SparkContext, SparkStageInfo
 
-from tests.pipeline.spark.kills.victims import kill_one
+from tests.pipeline.spark.kills.victims import signalled, standing_still, victims
 
 POLL_S: Final = 0.01
-_MET_S: Final = 3.0
+_MET_S: Final = 1.0
 """How soon Spark says that a task failed."""
 
 
@@ -67,15 +68,27 @@ class Killer:
         )
 
     def _kill(self, stage: int, before: SparkStageInfo) -> None:
-        """Kill one, and wait for a failure of the stage that tells that it had a task."""
-        if not kill_one(self._kind, self._choice):
-            return
-        self.killed += 1
+        """Kill one after another until a failure of the stage tells that one had a task.
+
+        All of them stand still meanwhile, so that no task ends before its worker is killed.
+        """
+        found = victims(self._kind)
+        self._choice.shuffle(found)
+        with standing_still(found):
+            for one in found:
+                if signalled(one, signal.SIGKILL):
+                    self.killed += 1
+                    if self._has_failed(stage, before):
+                        self.lost += 1
+                        return
+
+    def _has_failed(self, stage: int, before: SparkStageInfo) -> bool:
+        """Wait for Spark to say that a task of a stage failed; one without tasks has ended."""
         deadline = time.monotonic() + _MET_S
         while time.monotonic() < deadline:
             now = self._tracker.getStageInfo(stage)
             if now is not None and now.numFailedTasks > before.numFailedTasks:
-                self.lost += 1
-                return
-            if self._is_over.wait(POLL_S):
-                return
+                return True
+            if now is None or now.numActiveTasks == 0 or self._is_over.wait(POLL_S):
+                return False
+        return False

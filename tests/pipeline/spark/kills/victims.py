@@ -1,11 +1,12 @@
-"""The processes of a driver that Spark can do without: which they are, and how one is killed.
+"""The processes of a driver that Spark can do without: which they are, and how they are held.
 
 A driver has one Java, which starts a daemon of Python that forks a worker for each task at a time.
 With local-cluster[…] as its master it has executors, each a Java with workers of its own.
 """
 
-import random
 import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import psutil
@@ -17,25 +18,34 @@ _DAEMON: Final = ["-m", "pyspark.daemon", "pyspark.worker"]
 _EXECUTOR: Final = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
-def kill_one(kind: str, choice: random.Random) -> bool:
-    """Kill a worker or an executor of this process's session with SIGKILL.
+def victims(kind: str) -> list[psutil.Process]:
+    """Return the workers, or the executors, of this process's session; some may be idle.
 
     Args:
         kind: `worker` or `executor`.
-        choice: which one.
-
-    Returns:
-        Whether there was one.
     """
     below = psutil.Process().children(recursive=True)
     if kind == "worker":
-        found = _workers(below)
-    else:
-        found = [one for one in below if _EXECUTOR in _words(one)]
-    if not found:
-        return False
+        return _workers(below)
+    return [one for one in below if _EXECUTOR in _words(one)]
+
+
+@contextmanager
+def standing_still(processes: Sequence[psutil.Process]) -> Iterator[None]:
+    """Let processes run on only after the block: what they have begun does not end in it."""
     try:
-        choice.choice(found).send_signal(signal.SIGKILL)
+        for one in processes:
+            signalled(one, signal.SIGSTOP)
+        yield
+    finally:
+        for one in processes:
+            signalled(one, signal.SIGCONT)
+
+
+def signalled(process: psutil.Process, number: signal.Signals) -> bool:
+    """Send a signal, and return whether the process was still there."""
+    try:
+        process.send_signal(number)
     except psutil.NoSuchProcess:
         return False
     return True
