@@ -1,6 +1,5 @@
 """A group as the control API tells it: members, assignments, committed offsets, lag."""
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -15,12 +14,10 @@ from broker_lite.coordinator.share.describe import describe as describe_share
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.streams.endpoints import input_partitions
 from broker_lite.coordinator.streams.group import StreamsGroup
-from broker_lite.errors import BrokerError, NotCoordinator
-from broker_lite.log.read import seen_offsets
+from broker_lite.errors import NotCoordinator
 from broker_lite.server.life import Life
 from broker_lite.testbench.coordinated import check_coordinated
-from broker_lite.testbench.share_runs import known_of, progress_of, stateful_partitions
-from broker_lite.testbench.turns import Turns
+from broker_lite.testbench.group_lags import OffsetView, lags_of, share_lags_of
 from broker_lite.wire import DecodeError
 
 _DEAD: Final = "Dead"
@@ -51,24 +48,6 @@ class MemberView(msgspec.Struct, kw_only=True):
     host: str
     epoch: int
     assigned: Assigned
-
-
-class OffsetView(msgspec.Struct, kw_only=True):
-    """How far a group is in a partition.
-
-    Attributes:
-        committed: the offset, None if there is none; of a share group the first record that is not
-            done.
-        end: the high watermark.
-        lag: what is left; all that is there if nothing is committed. Of a share group these are the
-            records that are not done.
-        metadata: the client's text.
-    """
-
-    committed: int | None
-    end: int
-    lag: int
-    metadata: str
 
 
 class StepView(msgspec.Struct, kw_only=True):
@@ -111,9 +90,9 @@ class GroupView(GroupSummary, kw_only=True):
     Attributes:
         members: in the order in which they joined.
         assigned: how many partitions all members have together.
-        lag: of all partitions together that are assigned or have a commit; None if there are none,
-            because then nobody knows what is left.
-        offsets: by topic, then by partition.
+        lag: of all partitions together that are assigned or have a commit; None if nobody knows
+            what is left: there are none, or one of them cannot be looked at now.
+        offsets: by topic, then by partition; without those that cannot be looked at.
         history: when and why it has rebalanced since the start, the newest last; of the last 500
             steps of all groups.
     """
@@ -189,18 +168,23 @@ async def view_of(life: Life, group_id: str) -> GroupView:
             offsets={},
             history=_history(life, group_id),
         )
-    summary, members, turns = summary_of(life, group), members_of(group), Turns()
+    summary, members = summary_of(life, group), members_of(group)
     if isinstance(group, ShareGroup):
-        offsets = await _share_offsets(life, group, turns)
+        lags = await share_lags_of(life, group)
     else:
-        offsets = await _offsets(life, group_id, members, turns)
-    lags = [each.lag for some in offsets.values() for each in some.values()]
+        assigned = [
+            (topic, index)
+            for member in members
+            for topic, some in member.assigned.items()
+            for index in some
+        ]
+        lags = await lags_of(life, group_id, assigned)
     return GroupView(
         **msgspec.structs.asdict(summary),
         members=members,
         assigned=sum(len(some) for each in members for some in each.assigned.values()),
-        lag=sum(lags) if lags else None,
-        offsets=offsets,
+        lag=lags.sum,
+        offsets=lags.offsets,
         history=_history(life, group_id),
     )
 
@@ -291,57 +275,3 @@ def _streams(group: StreamsGroup) -> list[MemberView]:
             )
         )
     return views
-
-
-async def _share_offsets(
-    life: Life, group: ShareGroup, turns: Turns
-) -> dict[str, dict[str, OffsetView]]:
-    """Return how far a share group is in the partitions from which a member has read."""
-    found: dict[str, dict[str, OffsetView]] = {}
-    for name, key in stateful_partitions(group):
-        await turns.next()
-        try:
-            known = known_of(life, key)
-            if known is None:
-                continue
-            end = seen_offsets(life.cluster.log(name, key.partition)).high_watermark
-        except BrokerError:
-            continue  # the topic was deleted, or nobody knows now
-        start, complete_count = progress_of(known)
-        found.setdefault(name, {})[str(key.partition)] = OffsetView(
-            committed=start, end=end, lag=max(end - start - complete_count, 0), metadata=""
-        )
-    return found
-
-
-async def _offsets(
-    life: Life, group_id: str, members: Iterable[MemberView], turns: Turns
-) -> dict[str, dict[str, OffsetView]]:
-    known = life.coordinators.groups.coordinator.registry.offsets.of(group_id)
-    wanted = {
-        (topic, index)
-        for member in members
-        for topic, some in member.assigned.items()
-        for index in some
-    }
-    if known is not None:
-        wanted.update(
-            (topic, index) for topic, committed in known.committed.items() for index in committed
-        )
-    found: dict[str, dict[str, OffsetView]] = {}
-    for topic, index in sorted(wanted):
-        await turns.next()
-        try:
-            log = life.cluster.log(topic, index)
-        except BrokerError:
-            continue  # the topic was deleted, or its log cannot be read
-        offset = None if known is None else known.get(topic, index)
-        seen = seen_offsets(log)
-        begin = seen.log_start_offset if offset is None else offset.offset
-        found.setdefault(topic, {})[str(index)] = OffsetView(
-            committed=None if offset is None else offset.offset,
-            end=seen.high_watermark,
-            lag=max(seen.high_watermark - begin, 0),
-            metadata="" if offset is None else offset.metadata,
-        )
-    return found

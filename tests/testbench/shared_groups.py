@@ -50,7 +50,11 @@ class FakeLife:
     ) -> None:
         self.loads: list[tuple[str, int]] = []
         self.topics = {
-            each.name: SimpleNamespace(topic_id=topic_id)
+            each.name: SimpleNamespace(
+                topic_id=topic_id,
+                partition_count=len(each.partitions),
+                partitions=[SimpleNamespace(leader=1)] * len(each.partitions),
+            )
             for topic_id, each in group.stateful.items()
         }
         opened, kept = opened or {}, kept or {}
@@ -73,13 +77,17 @@ class FakeLife:
         )
         groups = SimpleNamespace(
             shares=shares,
+            ask_leader=None,
             topic=offsets_topic,
             check_loaded=lambda ids: None,
             coordinator=SimpleNamespace(registry=registry),
             history=SimpleNamespace(of=lambda group_id: []),
         )
         cluster = SimpleNamespace(
-            topics=self.topics, log=self._load, loaded_log=lambda name, index: None
+            node_ids=range(1, 2),
+            topics=self.topics,
+            log=self._load,
+            loaded_log=lambda name, index: None,
         )
         self.life: Any = SimpleNamespace(
             cluster=cluster,

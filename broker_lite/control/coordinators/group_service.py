@@ -21,6 +21,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.cluster_topics import ClusterTopics
+from broker_lite.control.coordinators.elsewhere import AsksLeader
 from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
 from broker_lite.control.coordinators.replicated_offsets import ReplicatedOffsets
@@ -54,6 +55,7 @@ class Groups:
         topic: the topic of the state log.
         shares: what share groups have of partitions.
         rounds: gives requests of members their turn when very many come at once.
+        ask_leader: asks other processes where partitions begin and end; None if there are none.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Groups:
         codec = cluster.settings.offsets_topic_compression_codec
         self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
         self.rounds = Rounds()
+        self.ask_leader: AsksLeader | None = None
         self._coordinator: GroupCoordinator | None = None
         self._make_uuid = make_uuid
         self._cluster = cluster

@@ -83,12 +83,3 @@ class AsksForStates(Protocol):
         Returns:
             The error of each change; None if it is kept.
         """
-
-
-class FindsEnds(Protocol):
-    """Asks the leader in another process where partitions end."""
-
-    async def __call__(
-        self, node_id: int, partitions: Sequence[tuple[str, int]], /
-    ) -> Mapping[tuple[str, int], int | BrokerError]:
-        """Return the high watermark of each partition, or why it is not known."""

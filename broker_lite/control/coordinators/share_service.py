@@ -18,7 +18,6 @@ from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.background import SLICE_S, Background
 from broker_lite.control.coordinators.kept_states import (
     AsksForStates,
-    FindsEnds,
     Keeping,
     KeepsStates,
 )
@@ -56,7 +55,6 @@ class Shares:
         listeners: who waits for records.
         elsewhere: the states, if another process keeps them; else None.
         tell_others: told of states that begin anew or end; None if nobody else reads states.
-        find_ends: asks other processes where partitions end; None if there are none.
         sessions: those of each broker.
         said: what members have said about records, as far as it was written.
     """
@@ -76,7 +74,6 @@ class Shares:
         self.log = ShareLog(topic, updates_max, clock, self._background, self._has_topic, self.held)
         self.elsewhere: StatesElsewhere | None = None
         self.tell_others: Callable[[Sequence[ShareKey]], object] | None = None
-        self.find_ends: FindsEnds | None = None
         self._states: KeepsStates = self.log
         self._waits = ReplicationWaits(topic, clock, alarm)
         self._cluster = cluster

@@ -8,7 +8,7 @@ has none.
 Not done: nothing that a client asks for.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol, TypeVar
 
 from broker_lite.coordinator.effects import NO_START
@@ -24,7 +24,7 @@ from broker_lite.handler.groups.ask_group import Asked, Event, ask_group
 from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.share import check_enabled
 from broker_lite.handler.large import in_turns
-from broker_lite.handler.share.end_offsets import find_ends
+from broker_lite.handler.log_offsets.led_offsets import END, find_offsets
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import ZERO_UUID
@@ -145,8 +145,19 @@ async def _partitions(
     """Return where a group starts in partitions of a topic, and how far behind it is."""
     kept = {key: _kept(context, key) async for key in in_turns(keys)}
     started = [key for key, state in kept.items() if _has_lag(context, key, state)]
-    ends = await find_ends(context, started)
+    ends = await _ends(context, started)
     return [_partition(key, kept[key], ends.get(key)) async for key in in_turns(keys)]
+
+
+async def _ends(
+    context: HandlerContext, keys: Sequence[ShareKey]
+) -> Mapping[ShareKey, int | BrokerError]:
+    """Return where partitions end, or why it is not known; those that are deleted are left out."""
+    topics = context.cluster.topics_by_id
+    places = {key: (topics[key.topic_id].name, key.partition) for key in keys if key[1] in topics}
+    ask = context.groups.ask_leader
+    found = await find_offsets(context.cluster, ask, places.values(), END)
+    return {key: found[place] for key, place in places.items()}
 
 
 def _kept(context: HandlerContext, key: ShareKey) -> tuple[int, int, int] | None:

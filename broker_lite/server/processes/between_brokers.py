@@ -1,9 +1,10 @@
 """Requests that brokers in different processes send to each other, as Kafka's brokers do.
 
 The leader of a partition asks the coordinator whether the partition is in a transaction; the
-coordinator has the leaders write the markers at the end.
+coordinator has the leaders write the markers at the end. For the lag of groups it asks them where
+their partitions begin and end.
 
-Source: AddPartitionsToTxnManager, TransactionMarkerChannelManager.
+Source: AddPartitionsToTxnManager, TransactionMarkerChannelManager, NetworkPartitionMetadataClient.
 """
 
 import asyncio
@@ -15,7 +16,14 @@ from broker_lite.control.coordinators.elsewhere import Sent
 from broker_lite.coordinator.transactions.coordinator import Ending
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.transaction import TopicPartition
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    UnknownServerError,
+    UnknownTopicOrPartition,
+)
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.large import LARGE_BYTES, encode_in_turns, in_slices
 from broker_lite.handler.uncollected import uncollected
@@ -31,6 +39,11 @@ _HEAD: Final = struct.Struct(">hhihx")
 _NO_CLIENT_ID: Final = -1
 _ADD_PARTITIONS: Final = 24, 5
 _WRITE_MARKERS: Final = 27, 2
+_LIST_OFFSETS: Final = 2, 7
+_NO_REPLICA: Final = -1
+_OFFSET_ERRORS: Final[Mapping[int, type[BrokerError]]] = {
+    each.code: each for each in (KafkaStorageError, NotLeaderOrFollower, UnknownTopicOrPartition)
+}
 _ELEMENTS_MAX: Final = 1 << 31
 """Answers of our own processes may have any number of elements."""
 
@@ -181,3 +194,48 @@ class MarkersElsewhere:
         except (ChannelClosed, CallFailed):
             pass
         sent(codes)
+
+
+class OffsetsElsewhere:
+    """Asks leaders in other processes where their partitions begin or end; see AsksLeader."""
+
+    def __init__(self, find: Callable[[int], Channel | None]) -> None:
+        """Begin.
+
+        Args:
+            find: returns the channel to the process of a broker; None if it is not there.
+        """
+        self._find = find
+
+    async def __call__(
+        self, node_id: int, partitions: Sequence[TopicPartition], timestamp: int, /
+    ) -> Mapping[TopicPartition, int | BrokerError]:
+        """See AsksLeader."""
+        channel = self._find(node_id)
+        if channel is None:
+            return {}
+        types = messages.ListOffsetsRequest
+        topics = [
+            types.ListOffsetsTopic(
+                name=name,
+                partitions=[
+                    types.ListOffsetsPartition(partition_index=each, timestamp=timestamp)
+                    for each in indexes
+                ],
+            )
+            for name, indexes in _by_topic(partitions).items()
+        ]
+        body = types(replica_id=_NO_REPLICA, topics=topics)
+        try:
+            answer = await ask(channel, _LIST_OFFSETS, body)
+        except (ChannelClosed, CallFailed):
+            return {}
+        return {
+            (topic.name, each.partition_index): _OFFSET_ERRORS.get(
+                each.error_code, UnknownServerError
+            )()
+            if each.error_code
+            else each.offset
+            for topic in answer.topics
+            for each in topic.partitions
+        }

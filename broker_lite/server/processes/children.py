@@ -26,14 +26,14 @@ from broker_lite.log.directory.data_directory import NODES_DIRECTORY
 from broker_lite.server.listener import ListenerAddress
 from broker_lite.server.node_maker import NodeMaker
 from broker_lite.server.nodes import Nodes
-from broker_lite.server.processes.between_brokers import MarkersElsewhere
+from broker_lite.server.processes.between_brokers import MarkersElsewhere, OffsetsElsewhere
 from broker_lite.server.processes.channel import Channel, Kind
 from broker_lite.server.processes.child import Child
 from broker_lite.server.processes.feed import Feed
 from broker_lite.server.processes.plan import Plan, encode_nodes
 from broker_lite.server.processes.serving import Serving
 from broker_lite.server.processes.session import timeout_s
-from broker_lite.server.processes.share_states import EndsElsewhere, StartsElsewhere
+from broker_lite.server.processes.share_states import StartsElsewhere
 from broker_lite.server.processes.spawning import CLEAN_END
 from broker_lite.server.processes.waiting import Waiting
 from broker_lite.server.seams import Seams
@@ -126,7 +126,7 @@ class Children:
         coordinators.transactions.markers.send = MarkersElsewhere(self._channel)
         shares = coordinators.groups.shares
         shares.tell_others = StartsElsewhere(cluster, self._channel)
-        shares.find_ends = EndsElsewhere(self._channel)
+        coordinators.groups.ask_leader = OffsetsElsewhere(self._channel)
         feed, serving = Feed(cluster), Serving(maker)
         runs = [
             asyncio.create_task(self._keep(child, cluster, clock, feed, serving))

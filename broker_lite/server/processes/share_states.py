@@ -1,9 +1,9 @@
 """What the leaders of share partitions and the process that keeps their states send to each other.
 
 Leaders read and write states by the requests of Kafka's brokers. In the other direction they are
-told which states begin anew, and asked where their partitions end.
+told which states begin anew.
 
-Source: PersisterStateManager, NetworkPartitionMetadataClient.
+Source: PersisterStateManager.
 """
 
 import json
@@ -29,11 +29,8 @@ from broker_lite.server.processes.between_brokers import ask, ask_long
 from broker_lite.server.processes.channel import CallFailed, Channel, ChannelClosed, Kind
 from broker_lite.wire import messages
 
-_LIST_OFFSETS: Final = 2, 7
 _READ_STATE: Final = 84, 0
 _WRITE_STATE: Final = 85, 1
-_LATEST: Final = -1
-_NO_REPLICA: Final = -1
 _SHORT_BATCHES_MAX: Final = 256
 """A request of so many batches is encoded at once."""
 
@@ -176,41 +173,3 @@ def decode_keys(data: bytes) -> Iterator[ShareKey]:
         for topic_id, indexes in topics.items():
             for index in indexes:
                 yield ShareKey(group_id, bytes.fromhex(topic_id), index)
-
-
-class EndsElsewhere:
-    """Asks leaders in other processes where their partitions end; see FindsEnds."""
-
-    def __init__(self, find: Callable[[int], Channel | None]) -> None:
-        """Begin.
-
-        Args:
-            find: returns the channel to the process of a broker; None if it is not there.
-        """
-        self._find = find
-
-    async def __call__(
-        self, node_id: int, partitions: Sequence[tuple[str, int]]
-    ) -> Mapping[tuple[str, int], int | BrokerError]:
-        """See FindsEnds."""
-        channel = self._find(node_id)
-        types = messages.ListOffsetsRequest
-        topics: dict[str, list[messages.ListOffsetsRequest.ListOffsetsPartition]] = {}
-        for name, index in partitions:
-            asked = types.ListOffsetsPartition(partition_index=index, timestamp=_LATEST)
-            topics.setdefault(name, []).append(asked)
-        body = types(
-            replica_id=_NO_REPLICA,
-            topics=[types.ListOffsetsTopic(name=each, partitions=topics[each]) for each in topics],
-        )
-        if channel is None:
-            return {}
-        try:
-            answer = await ask(channel, _LIST_OFFSETS, body)
-        except (ChannelClosed, CallFailed):
-            return {}
-        return {
-            (topic.name, each.partition_index): _error_of(each.error_code) or each.offset
-            for topic in answer.topics
-            for each in topic.partitions
-        }

@@ -273,6 +273,23 @@ def test_k41_the_lag_of_a_partition_whose_process_is_away(started: Cluster, memb
     wait_until(lambda: member.describe()[partition] == (OK, 0, 0))
 
 
+def test_the_control_api_tells_the_lag_in_all_processes(started: Cluster, member: Member) -> None:
+    for index in range(PROCESSES):
+        wait_until(lambda index=index: member.fetch(index))
+        assert member.say(index, 0, index) == OK
+
+    def look() -> Any:
+        return started.broker.control("GET", f"/v1/groups/{GROUP}")
+
+    expected = {str(index): 9 - index for index in range(PROCESSES)}
+    wait_until(
+        lambda: {key: each["lag"] for key, each in look()["offsets"][TOPIC].items()} == expected
+    )
+    found = look()
+    assert found["lag"] == sum(expected.values())
+    assert found["offsets"][TOPIC]["2"]["committed"] == 3
+
+
 def test_g91_new_configs_reach_the_leaders(member: Member) -> None:
     partition = member.partition_of(2)
     assert member.fetch(partition) == [(0, 9, 1)]
