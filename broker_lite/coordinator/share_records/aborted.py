@@ -13,12 +13,16 @@ does not have may be refused with 121 instead of 42, or with another text.
 Rule: K-19 (SharePartition.maybeFilterAbortedTransactionalAcquiredRecords).
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator.share_records.acquire import Acquired, Range
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.state import RecordState
+
+_RANGE_FIRST: Final = itemgetter(0)
 
 
 class AbortedTransaction(NamedTuple):
@@ -28,9 +32,48 @@ class AbortedTransaction(NamedTuple):
     first_offset: int
     last_offset: int
 
+
+class AbortedTransactions:
+    """Aborted transactions, to look up record batches in; those of a producer do not overlap."""
+
+    __slots__ = ("_ranges",)
+
+    def __init__(self, transactions: Iterable[AbortedTransaction]) -> None:
+        """Take transactions in any order."""
+        self._ranges: dict[int, list[Range]] = {}
+        for producer_id, first, last in transactions:
+            self._ranges.setdefault(producer_id, []).append(Range(first, last))
+        for each in self._ranges.values():
+            each.sort()
+
     def has(self, producer_id: int, offset: int) -> bool:
-        """Return whether a record batch of a transaction is part of this one."""
-        return producer_id == self.producer_id and self.first_offset <= offset <= self.last_offset
+        """Return whether a transactional record batch is part of one of them."""
+        ranges = self._ranges.get(producer_id, ())
+        index = bisect_right(ranges, offset, key=_RANGE_FIRST)
+        return index > 0 and offset <= ranges[index - 1].last
+
+
+def told_apart(
+    partition: SharePartition, fetched: Sequence[Range], aborted: Sequence[Range]
+) -> Sequence[Range]:
+    """Return the record batches that a member may acquire records of: without memory not all.
+
+    The others come after so many aborted ones that there is no memory for runs of each.
+
+    Args:
+        partition: the share partition.
+        fetched: the record batches, in order.
+        aborted: those of aborted transactions among them, in order.
+
+    See: K-36.
+    """
+    count = len(aborted)
+    while count and not partition.in_flight.has_room(2 * count):
+        count //= 2
+    if count == len(aborted):
+        return fetched
+    end = aborted[count].first
+    return [each for each in fetched if each.first < end]
 
 
 def archive_aborted(

@@ -66,7 +66,7 @@ class Enough(NamedTuple):
     """What a waiting request is answered for.
 
     Attributes:
-        min_bytes: how many bytes it waits for.
+        min_bytes: how many bytes it waits for; no more than max_bytes.
         max_bytes: how many it gets at most.
         wish: of the member.
     """
@@ -74,6 +74,11 @@ class Enough(NamedTuple):
     min_bytes: int
     max_bytes: int
     wish: Wish
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any record will do."""
+        return self.min_bytes <= 1
 
 
 Ready = list[tuple[Found, SharePartition]]
@@ -164,32 +169,31 @@ async def _fetch(
         max(body.batch_size, 1),
         body.share_acquire_mode == _BY_RECORDS,
     )
-    enough = Enough(body.min_bytes, max_bytes, wish)
+    enough = Enough(min(body.min_bytes, max_bytes), max_bytes, wish)
     if ready and body.max_wait_ms > 0:
         # Most requests need not wait. Those that any record is enough for find out by reading.
-        is_any_enough = min(body.min_bytes, max_bytes) <= 1
-        if is_any_enough and await _acquire(context, ready, answers, wish, max_bytes):
+        is_enough = enough.is_any or await _is_enough(context, ready, enough)
+        if (is_enough and await _acquire(context, ready, answers, enough)) or await _wait(
+            context, body.max_wait_ms, ready, answers, enough
+        ):
             ready = []
-        elif is_any_enough or not await _is_enough(context, ready, enough):
-            await _wait(context, body.max_wait_ms, ready, enough)
+        else:
             ready = await _ready(context, session, answers, wants_any)
     if ready:
-        await _acquire(context, ready, answers, wish, max_bytes)
+        await _acquire(context, ready, answers, enough)
     if body.share_session_epoch != INITIAL_EPOCH:
         _leave_out_old(session, answers)
 
 
-async def _acquire(
-    context: HandlerContext, ready: Ready, answers: Answers, wish: Wish, max_bytes: int
-) -> bool:
+async def _acquire(context: HandlerContext, ready: Ready, answers: Answers, enough: Enough) -> bool:
     """Acquire records of some partitions, in order, as long as the member wants more.
 
     Returns:
         Whether the member is answered for what was read, or a partition has an error or has changed
         hands.
     """
-    shares = context.groups.shares
-    left_bytes, is_first, has_news, turns = max_bytes, True, False, Turns()
+    shares, wish = context.groups.shares, enough.wish
+    left_bytes, is_first, has_news, turns = enough.max_bytes, True, False, Turns()
     for found, partition in ready:
         await turns.turn()
         key = SharedPartition(*found.key[1:])
@@ -265,8 +269,16 @@ async def _ready(
     return ready
 
 
-async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough: Enough) -> None:
-    """Wait until there are records enough for the member, or for as long as it wants.
+async def _wait(
+    context: HandlerContext, max_wait_ms: int, ready: Ready, answers: Answers, enough: Enough
+) -> bool:
+    """Wait until there are records enough for the member, and let it acquire them.
+
+    Without the memory for these it waits on.
+
+    Returns:
+        Whether the member is answered. If not, it has waited for as long as it wants, or a
+        partition has changed hands.
 
     Rule: K-35 (DelayedShareFetch.tryComplete).
     """
@@ -279,8 +291,14 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
             for found, _ in ready:
                 found.log.visibility.add_waiter(changed.set)
             try:
+                if any(_is_lost(context, *each) for each in ready):
+                    return False
                 if await _is_enough(context, ready, enough):
-                    return
+                    # what was acquired is told, also if the time ends meanwhile
+                    with anyio.CancelScope(shield=True):
+                        is_answered = await _acquire(context, ready, answers, enough)
+                    if is_answered:
+                        return True
                 if shares.held.may_acquire():
                     shares.listeners.stop_for_memory(changed.set)
                 context.nothing_to_give.start()
@@ -290,20 +308,19 @@ async def _wait(context: HandlerContext, max_wait_ms: int, ready: Ready, enough:
                 shares.listeners.remove(keys, changed.set)
                 for found, _ in ready:
                     found.log.visibility.remove_waiter(changed.set)
+    return False
 
 
 async def _is_enough(context: HandlerContext, ready: Ready, enough: Enough) -> bool:
-    """Return whether a waiting request can be answered; it can if a partition has changed hands.
+    """Return whether a waiting request can be answered.
 
     Records of a segment that gets no more are enough, however few: an answer has those of one.
 
     See: F-31.
     """
-    wanted_bytes, size_bytes, turns = max(min(enough.min_bytes, enough.max_bytes), 1), 0, Turns()
+    wanted_bytes, size_bytes, turns = max(enough.min_bytes, 1), 0, Turns()
     for found, partition in ready:
         await turns.turn()
-        if _is_lost(context, found, partition):
-            return True
         try:
             found_bytes = readable_bytes(partition, found.log, enough.wish, enough.max_bytes)
         except BrokerError:

@@ -12,7 +12,12 @@ from typing import Final, NamedTuple
 from anyio import to_thread
 
 from broker_lite.control.coordinators.share_service import Shares
-from broker_lite.coordinator.share_records.aborted import AbortedTransaction, archive_aborted
+from broker_lite.coordinator.share_records.aborted import (
+    AbortedTransaction,
+    AbortedTransactions,
+    archive_aborted,
+    told_apart,
+)
 from broker_lite.coordinator.share_records.acquire import (
     Range,
     Wish,
@@ -128,9 +133,10 @@ async def read_and_acquire(
     headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
     shares.settle(key, archive_missing(partition, ranges, first_offset), log.leader_epoch)
-    acquired = acquire(partition, wish, ranges, deadline_ms)
-    if acquired and read.aborted_transactions:
-        aborted = _aborted(read.aborted_transactions, batches)
+    listed = read.aborted_transactions
+    aborted = _aborted(listed, batches) if listed and headers else []
+    acquired = acquire(partition, wish, told_apart(partition, ranges, aborted), deadline_ms)
+    if acquired and aborted:
         acquired = archive_aborted(partition, acquired, aborted)
     shares.follow(key)
     if acquired:
@@ -221,17 +227,19 @@ def _aborted(listed: Sequence[txn_index.AbortedTransaction], batches: _Batches) 
 
     See: F-14.
     """
-    transactions = [
-        AbortedTransaction(each.producer_id, each.first_offset, each.last_offset) for each in listed
-    ]
+    transactions = AbortedTransactions(
+        [
+            AbortedTransaction(each.producer_id, each.first_offset, each.last_offset)
+            for each in listed
+        ]
+    )
     data, at = memoryview(batches.data), batches.headers[0].position
     aborted = []
     for header in batches.headers:
         if header.magic < CURRENT_MAGIC:
             continue
         batch = RecordBatch(data, header.position - at, header.size_bytes)
-        if batch.is_transactional and not batch.is_control:
-            base, producer_id = header.base_offset, batch.producer_id
-            if any(each.has(producer_id, base) for each in transactions):
-                aborted.append(Range(base, header.last_offset))
+        is_of_records = batch.is_transactional and not batch.is_control
+        if is_of_records and transactions.has(batch.producer_id, header.base_offset):
+            aborted.append(Range(header.base_offset, header.last_offset))
     return aborted

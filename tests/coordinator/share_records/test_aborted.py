@@ -1,6 +1,13 @@
 """Records of aborted transactions are archived without being delivered."""
 
-from broker_lite.coordinator.share_records.aborted import AbortedTransaction, archive_aborted
+import pytest
+
+from broker_lite.coordinator.share_records.aborted import (
+    AbortedTransaction,
+    AbortedTransactions,
+    archive_aborted,
+    told_apart,
+)
 from broker_lite.coordinator.share_records.acquire import Acquired, Range
 from tests.coordinator.share_records.share_driver import Driver
 
@@ -55,10 +62,22 @@ def test_nothing_aborted_changes_nothing() -> None:
     assert archive_aborted(driver.partition, acquired, []) == acquired
 
 
-def test_a_transaction_has_its_producers_batches_up_to_its_marker() -> None:
-    transaction = AbortedTransaction(7, 10, 20)
-    assert [transaction.has(7, 10), transaction.has(7, 21), transaction.has(8, 10)] == [
-        True,
-        False,
-        False,
-    ]
+def test_transactions_have_their_producers_batches_up_to_their_markers() -> None:
+    listed = [(7, 30, 40), (8, 12, 35), (7, 10, 20)]
+    transactions = AbortedTransactions(AbortedTransaction(*each) for each in listed)
+    found = {
+        producer: [offset for offset in range(50) if transactions.has(producer, offset)]
+        for producer in (7, 8, 9)
+    }
+    assert found == {7: [*range(10, 21), *range(30, 41)], 8: [*range(12, 36)], 9: []}
+
+
+@pytest.mark.parametrize(("runs_max", "known"), [(1, 0), (2, 1), (4, 2), (7, 2), (8, 4)])
+def test_k36_no_more_are_acquired_than_there_is_memory_to_tell_apart(
+    runs_max: int, known: int
+) -> None:
+    partition = Driver(runs_max=runs_max).partition
+    fetched = [Range(each, each) for each in range(10)]
+    aborted = fetched[2::2]
+    told = told_apart(partition, fetched, aborted)
+    assert told == (fetched if known == len(aborted) else fetched[: aborted[known].first])

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from broker_lite.coordinator.share_records.held_states import RUN_BYTES
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.control import EndTransactionMarker
 from tests.handler.share.share_requests import Sharer, acquired, batches_of, begun, run
 from tests.support.handler_broker import HandlerBroker
 
@@ -82,3 +85,48 @@ def test_k36_a_member_acquires_no_records_that_it_does_not_get(broker: HandlerBr
     answer = sharer.fetch(max_bytes=2000)
     assert acquired(answer) == [(0, 9, 2)]
     assert batches_of(answer) == [(each, each) for each in range(10)]
+
+
+def test_k36_who_can_be_given_no_whole_run_waits_for_memory(broker: HandlerBroker) -> None:
+    sharer, other = without_memory(broker), Sharer(broker, "n")
+    other.beat()
+
+    async def scene() -> None:
+        fields: dict[str, Any] = {
+            "max_bytes": 80,
+            "max_wait_ms": 60_000,
+        }  # of two batches the first
+        waiting = asyncio.create_task(other.fetch_later(**fields))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        await sharer.fetch_later(said={1: [(0, 3, [1])]}, count=0)
+        assert acquired(await waiting) == [(0, 4, 2)]
+
+    run(scene())
+
+
+def test_k36_aborted_records_are_told_apart_as_far_as_there_is_memory(
+    broker: HandlerBroker,
+) -> None:
+    sharer = begun(broker, **{"share.isolation.level": "read_committed"})
+    log, now_ms = broker.cluster.log("t", 0), broker.clock.now_ms()
+    for number in range(10):
+        builder = BatchBuilder(
+            producer_id=number, producer_epoch=0, base_sequence=0, is_transactional=True
+        )
+        builder.append(now_ms, None, b"x")
+        log.append_batch(builder.build(), now_ms=now_ms)
+    for number in range(10):
+        marker = EndTransactionMarker(number % 2 == 0, 0)
+        log.append_control(number, 0, marker, now_ms=now_ms)
+    held = broker.coordinators.groups.shares.held
+    held._bytes_max = held.size_bytes + 4 * RUN_BYTES
+    seen = []
+    while len(seen) < 5:
+        some = acquired(sharer.fetch())
+        assert some
+        assert held.size_bytes <= held._bytes_max + 2 * RUN_BYTES
+        assert sharer.say({0: [(first, last, [1]) for first, last, _ in some]}) == {0: (0, None)}
+        seen += some
+    assert seen == [(each, each, 1) for each in range(0, 10, 2)]

@@ -97,6 +97,54 @@ def test_k11_many_bytes_are_read_in_a_thread(
 
 
 @pytest.mark.as_written
+def test_k35_what_is_acquired_is_told_although_the_time_ends_meanwhile(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharer = Sharer(broker, partitions=2)
+    sharer.beat()
+    monkeypatch.setattr(read, "_AT_ONCE_BYTES_MAX", 0)
+    pauses_s = [0, 0.1]  # the time ends while the second partition is read
+
+    async def work_slowly(work: Callable[[], bytes]) -> bytes:
+        await asyncio.sleep(pauses_s.pop(0))
+        return work()
+
+    async def scene() -> None:
+        fields: dict[str, Any] = {"partitions": [0, 1], "count": 100, "max_wait_ms": 50}
+        waiting = asyncio.create_task(sharer.fetch_later(**fields))
+        await asyncio.sleep(0)
+        sharer.append(10)
+        sharer.append(10, partition=1)
+        answer = await waiting
+        assert (acquired(answer), acquired(answer, 1)) == ([(0, 9, 1)], [(0, 9, 1)])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read.to_thread, "run_sync", work_slowly)
+        run(scene())
+
+
+def test_k35_who_gets_nothing_of_new_records_waits_on(broker: HandlerBroker) -> None:
+    sharer, other = begun(broker), Sharer(broker, "n")
+    other.beat()
+
+    async def scene() -> None:
+        both = [
+            asyncio.create_task(each.fetch_later(max_wait_ms=60_000)) for each in (sharer, other)
+        ]
+        for number in range(2):
+            await asyncio.sleep(0.01)
+            assert not any(each.done() for each in both)
+            sharer.append(1)
+            done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0.01)
+            (one,) = done
+            assert acquired(one.result()) == [(number, number, 1)]
+            both.remove(one)
+
+    run(scene())
+
+
+@pytest.mark.as_written
 def test_records_that_are_read_are_acquired_only_where_they_are_in_flight(
     broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
