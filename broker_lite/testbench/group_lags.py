@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from broker_lite.coordinator.offset_records import CommittedOffset
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.transactions.transaction import TopicPartition
 from broker_lite.errors import BrokerError, UnknownTopicOrPartition
+from broker_lite.handler.large import sorted_in_turns
 from broker_lite.handler.log_offsets.led_offsets import END, START, find_offsets
 from broker_lite.server.life import Life
 from broker_lite.testbench.share_runs import Progress, known_of, progress_of, stateful_partitions
@@ -106,15 +108,16 @@ async def lags_of(life: Life, group_id: str, assigned: Iterable[TopicPartition])
     places = set(assigned)
     if known is not None:
         places.update((name, index) for name, some in known.committed.items() for index in some)
-    wanted = sorted(places)
-    # before the ends, so that a lag is rather told too long than too short
-    committed = {place: known.get(*place) if known else None for place in wanted}
-    starts = await _find(life, [each for each in wanted if committed[each] is None], START)
-    ends = await _find(life, wanted, END)
     lags, turns = Lags(), Turns()
-    for place in wanted:
+    # before the ends, so that a lag is rather told too long than too short
+    committed: dict[TopicPartition, CommittedOffset | None] = {}
+    for place in await sorted_in_turns(places, key=tuple):
         await turns.next()
-        offset = committed[place]
+        committed[place] = known.get(*place) if known else None
+    starts = await _find(life, [each for each in committed if committed[each] is None], START)
+    ends = await _find(life, committed, END)
+    for place, offset in committed.items():
+        await turns.next()
         if offset is None:
             lags.add(place, ends[place], starts[place], None)
         else:

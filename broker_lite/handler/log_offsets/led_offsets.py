@@ -11,11 +11,13 @@ from broker_lite.control.coordinators.elsewhere import AsksLeader
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.coordinator.transactions.transaction import TopicPartition
 from broker_lite.errors import BrokerError, NotLeaderOrFollower, UnknownTopicOrPartition
-from broker_lite.handler.large import Turns
+from broker_lite.handler.large import Turns, some_at_a_time
 from broker_lite.log.read import seen_offsets
 
 START: Final = -2
 END: Final = -1
+_ASKED_AT_A_TIME: Final = 1000
+"""To ask for more at once would keep others waiting."""
 
 
 async def find_offsets(
@@ -52,9 +54,10 @@ async def find_offsets(
             found[place] = error
     for leader, some in elsewhere.items():
         assert ask is not None
-        answer = await ask(leader, some, which)
-        for place in some:
-            found[place] = answer.get(place, NotLeaderOrFollower())
+        for few in some_at_a_time(some, _ASKED_AT_A_TIME):
+            answer = await ask(leader, few, which)
+            for place in few:
+                found[place] = answer.get(place, NotLeaderOrFollower())
     return found
 
 

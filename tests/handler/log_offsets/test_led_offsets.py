@@ -65,6 +65,23 @@ def test_k41_leaders_of_other_processes_are_asked(
     assert isinstance(found[places[2]], NotLeaderOrFollower)
 
 
+def test_k41_many_partitions_are_asked_for_some_at_a_time(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Sharer(broker, partitions=5)
+    asked: list[Sequence[tuple[str, int]]] = []
+
+    async def ask(_node_id: int, partitions: Sequence[tuple[str, int]], _timestamp: int) -> Answer:
+        asked.append(partitions)
+        return dict.fromkeys(partitions, 7)
+
+    monkeypatch.setattr(broker.cluster, "node_ids", range(2, 3))
+    monkeypatch.setattr(led_offsets, "_ASKED_AT_A_TIME", 2)
+    places = [("t", each) for each in range(5)]
+    assert asyncio.run(find_offsets(broker.cluster, ask, places, END)) == dict.fromkeys(places, 7)
+    assert asked == [places[:2], places[2:4], places[4:]]
+
+
 def test_k41_nobody_leads(broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     sharer = Sharer(broker)
     sharer.beat()
