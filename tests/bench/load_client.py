@@ -189,14 +189,16 @@ def produce_frame(topic: str, batch: bytes, *, partition: int = 0, acks: int = 1
     return _frame(0, PRODUCE_VERSION, kind.encode(value, PRODUCE_VERSION))
 
 
-def fetch_frame(topic: str, offset: int, max_bytes: int, *, partition: int = 0) -> bytes:
-    """A whole Fetch request for one partition, without session and without waiting."""
+def fetch_frame(
+    topic: str, offset: int, max_bytes: int, *, partition: int = 0, max_wait_ms: int = 0
+) -> bytes:
+    """A whole Fetch request for one partition, without session."""
     kind = messages.FetchRequest
     asked = kind.FetchPartition(
         partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes
     )
     value = kind(
-        max_wait_ms=0,
+        max_wait_ms=max_wait_ms,
         min_bytes=1,
         max_bytes=max_bytes,
         session_epoch=-1,

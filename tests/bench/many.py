@@ -1,12 +1,12 @@
 """Many at once: connections that fetch, partitions, consumers in groups.
 
-    python -m tests.bench.many [--cases connections] [--scale 1.0] [--folder /dev/shm]
+    python -m tests.bench.many [--cases waiting] [--scale 1.0] [--folder /dev/shm]
 
-10,000 connections fetch at a rising rate, up to 10 times a second each. A broker has 50,000
-partitions. 10,000 consumers in 1,000 groups join at once, heartbeat, commit, and rebalance all
-together. For each: CPU of the broker, its memory, and the longest that another client waited for
-an answer (`stall`; behind it the processor time of the event loop in between, which a busy machine
-does not make longer). `bound` is what must not be passed.
+10,000 connections fetch at a rising rate, up to 10 times a second each. As many wait for the same
+record. A broker has 50,000 partitions. 10,000 consumers in 1,000 groups join at once, heartbeat,
+commit, and rebalance all together. For each: CPU of the broker, its memory, and the longest that
+another client waited for an answer (`stall`; behind it the processor time of the event loop in
+between, which a busy machine does not make longer). `bound` is what must not be passed.
 """
 
 import argparse
@@ -32,6 +32,7 @@ from tests.bench.load_client import (
     produce_frame,
 )
 from tests.bench.paced_fetches import PacedFetches
+from tests.bench.waiting_fetches import WaitingFetches
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.stall_watch import STALL_MS_MAX, StallWatch
@@ -124,6 +125,28 @@ def allowed(wanted: int) -> int:
     if room < wanted:
         print(f"only {room} connections: the system allows {hard} open files (ulimit -H -n)")
     return min(wanted, room)
+
+
+def waiting(folder: Path, scale: float) -> None:
+    """All wait for the next record of a partition, and it comes."""
+    count = allowed(int(CONNECTIONS * scale))
+    with watched(folder / "data") as (broker, watch):
+        create_topic("127.0.0.1", broker.port, TOPIC)
+        wait_ms = int(STOP_S * 1000)
+        fetches = WaitingFetches(
+            broker.port, count, fetch_frame(TOPIC, 0, 200, max_wait_ms=wait_ms)
+        )
+        time.sleep(1)  # the broker takes the last ones
+        spent = Spent(broker.pid, watch)
+        client = LoadClient("127.0.0.1", broker.port)
+        frame = produce_frame(TOPIC, batch_of(1, 88))
+        client.run(lambda _: frame, 1, 1)
+        client.close()
+        found = fetches.answered_ms()
+        spent.report(f"a record comes that {count} connections wait for", count)
+        note = f"slowest {found[-1]:.0f} ms"
+        report("  answered, median", found[len(found) // 2], "ms", note=note)
+        fetches.close()
 
 
 # -- partitions
@@ -232,7 +255,12 @@ def _after(seconds: float) -> Callable[[Sequence[Member]], bool]:
     return lambda _: time.perf_counter() > end_s
 
 
-CASES: Final = {"connections": connections, "partitions": partitions, "groups": groups}
+CASES: Final = {
+    "connections": connections,
+    "waiting": waiting,
+    "partitions": partitions,
+    "groups": groups,
+}
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from broker_lite.control.cluster.stale_view import MetadataView, StaleView
 from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.rounds import Rounds
 from broker_lite.control.topics.partition_logs import PartitionLogs
 from broker_lite.control.topics.placements import Ahead, ahead
 from broker_lite.control.topics.slow_topics import SlowTopics
@@ -55,6 +56,7 @@ class ClusterView:
         all_node_ids: of all brokers of the cluster.
         settings: the first broker's, with the dynamic ones in force; see settings_of().
         logs: the logs of all partitions, for flushes, checkpoints and the cleaner.
+        rounds: gives requests their turn when very many come, or are woken, at once.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class ClusterView:
         self.settings = self._node_settings.static(self.node_id)
         self._releases = releases(settings)
         self.logs = logs
+        self.rounds = Rounds()
         self._image = image
         self._logs = partition_logs
         self._chance = chance

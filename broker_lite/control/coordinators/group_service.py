@@ -26,7 +26,6 @@ from broker_lite.control.coordinators.expiry_times import ExpiryTimes
 from broker_lite.control.coordinators.group_state import GroupState
 from broker_lite.control.coordinators.replicated_offsets import ReplicatedOffsets
 from broker_lite.control.coordinators.replication_waits import ReplicationWaits
-from broker_lite.control.coordinators.rounds import Rounds
 from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.control.coordinators.state_topic import StateTopic
 from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
@@ -54,7 +53,6 @@ class Groups:
     Attributes:
         topic: the topic of the state log.
         shares: what share groups have of partitions.
-        rounds: gives requests of members their turn when very many come at once.
         ask_leader: asks other processes where partitions begin and end; None if there are none.
     """
 
@@ -76,7 +74,6 @@ class Groups:
         """
         codec = cluster.settings.offsets_topic_compression_codec
         self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
-        self.rounds = Rounds()
         self.ask_leader: AsksLeader | None = None
         self._coordinator: GroupCoordinator | None = None
         self._make_uuid = make_uuid

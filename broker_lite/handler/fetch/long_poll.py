@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
+from broker_lite.control.rounds import Wake
 from broker_lite.errors import BrokerError
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
@@ -78,15 +79,15 @@ async def _until_complete(
     cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions
 ) -> None:
     while True:
-        changed = anyio.Event()
+        wake = Wake(cluster.rounds)
         # Listen before looking: other tasks run while very many partitions are looked at.
-        partitions.listeners.append(changed.set)
+        partitions.listeners.append(wake)
         try:
             if await is_complete(cluster, terms, partitions):
                 return
-            await changed.wait()
+            await wake.event.wait()
         finally:
-            partitions.listeners.remove(changed.set)
+            partitions.listeners.remove(wake)
 
 
 async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> bool:

@@ -64,7 +64,7 @@ async def wait_for_turn(context: HandlerContext, request: Request) -> None:
     Call it first: what is decoded or looked up by then would be kept while the request waits.
     """
     leave_lane(request)
-    await context.groups.rounds.turn()
+    await context.cluster.rounds.turn()
 
 
 async def ask_group(

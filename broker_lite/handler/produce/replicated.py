@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
+from broker_lite.control.rounds import Wake
 from broker_lite.errors import ErrorCode, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.large import in_turns
@@ -69,23 +70,23 @@ async def _still_pending(
     answers: dict[PartitionKey, PartitionAnswer],
 ) -> bool:
     """Settle the partitions that need not wait; if any is left, wait for the next change."""
-    changed = anyio.Event()
+    wake = Wake(context.cluster.rounds)
     visibilities = []
     try:
         for key, each in [*pending.items()]:
             verdict = _look(context, each)
             if verdict is None:
                 visibilities.append(each.log.visibility)
-                each.log.visibility.add_waiter(changed.set)
+                each.log.visibility.add_waiter(wake)
                 continue
             del pending[key]
             if verdict[0]:
                 answers[key] = _failed(answers[key], *verdict)
         if pending:
-            await changed.wait()
+            await wake.event.wait()
     finally:
         for visibility in visibilities:
-            visibility.remove_waiter(changed.set)
+            visibility.remove_waiter(wake)
     return bool(pending)
 
 

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
+from broker_lite.control.rounds import Wake
 from broker_lite.coordinator.share_records.acquire import Wish
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import (
@@ -286,10 +287,10 @@ async def _wait(
     keys = [found.key for found, _ in ready]
     with anyio.move_on_after(max_wait_ms / _MS_PER_S):
         while True:
-            changed = anyio.Event()
-            shares.listeners.add(keys, changed.set)
+            wake = Wake(context.cluster.rounds)
+            shares.listeners.add(keys, wake)
             for found, _ in ready:
-                found.log.visibility.add_waiter(changed.set)
+                found.log.visibility.add_waiter(wake)
             try:
                 if any(_is_lost(context, *each) for each in ready):
                     return False
@@ -300,14 +301,14 @@ async def _wait(
                     if is_answered:
                         return True
                 if shares.held.may_acquire():
-                    shares.listeners.stop_for_memory(changed.set)
+                    shares.listeners.stop_for_memory(wake)
                 context.nothing_to_give.start()
-                await changed.wait()
+                await wake.event.wait()
             finally:
                 context.nothing_to_give.stop()
-                shares.listeners.remove(keys, changed.set)
+                shares.listeners.remove(keys, wake)
                 for found, _ in ready:
-                    found.log.visibility.remove_waiter(changed.set)
+                    found.log.visibility.remove_waiter(wake)
     return False
 
 

@@ -1,6 +1,7 @@
 """The long poll: F-30 to F-32, and what wakes it."""
 
 from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
 from typing import Any
 
 import anyio
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.anyio
 BATCH = batch(record())
 SIZE = len(BATCH)
 LONG_MS = 60_000
+CROWD = 160
 
 
 @pytest.fixture
@@ -85,6 +87,27 @@ async def test_f31_an_append_wakes(handlers: Handlers) -> None:
         handlers, waiting_request(handlers, wanted()), lambda: handlers.produce(BATCH)
     )
     assert (size(answer), answer.high_watermark) == (SIZE, 1)
+
+
+async def test_f31_others_have_their_turn_while_a_crowd_is_woken(handlers: Handlers) -> None:
+    woken = 0
+    counts: list[int] = []
+
+    async def fetch() -> None:
+        nonlocal woken
+        await handlers.answer(FETCH, 12, waiting_request(handlers, wanted()))
+        woken += 1
+
+    async with anyio.create_task_group() as group:
+        for _ in range(CROWD):
+            group.start_soon(fetch)
+        await settle()
+        assert woken == 0
+        handlers.produce(BATCH)
+        while woken < CROWD:
+            counts.append(woken)
+            await checkpoint()
+    assert max(later - sooner for sooner, later in pairwise(counts)) <= CROWD // 5
 
 
 async def test_f31_only_the_fetched_partition_wakes(handlers: Handlers) -> None:

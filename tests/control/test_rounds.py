@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.coordinators import rounds as module
-from broker_lite.control.coordinators.rounds import AT_A_TIME, PER_S, Rounds
+from broker_lite.control import rounds as module
+from broker_lite.control.rounds import AT_A_TIME, PER_S, Rounds, Wake
 
 CROWD = 100
 
@@ -18,6 +18,7 @@ class Crowd:
     Attributes:
         now_s: the time, which stands still unless the other client takes some.
         others_take_s: how long the other client is served each time.
+        each_takes_s: how long a request takes.
         done: the numbers of the requests that have had their turn, and "other" for each time that
             the other client was served.
     """
@@ -25,11 +26,19 @@ class Crowd:
     def __init__(self) -> None:
         self.now_s = 0.0
         self.others_take_s = 0.0
+        self.each_takes_s = 0.0
         self.rounds = Rounds(lambda: self.now_s)
         self.done: list[int | str] = []
 
     async def ask(self, number: int) -> None:
         await self.rounds.turn()
+        self.now_s += self.each_takes_s
+        self.done.append(number)
+
+    async def sleep(self, number: int, wakes: list[Wake]) -> None:
+        wake = Wake(self.rounds)
+        wakes.append(wake)
+        await wake.event.wait()
         self.done.append(number)
 
     async def others(self) -> None:
@@ -132,3 +141,64 @@ def test_a_crowd_does_not_fall_behind_where_others_take_long(others_take_s: floa
     run(all_at_once())
     assert crowd.numbers == list(range(CROWD))
     assert crowd.now_s <= CROWD / PER_S + 2 * others_take_s
+
+
+def test_a_crowd_that_is_woken_goes_on_a_few_at_a_time() -> None:
+    crowd, wakes = Crowd(), list[Wake]()
+
+    async def all_at_once() -> None:
+        asleep = [asyncio.ensure_future(crowd.sleep(number, wakes)) for number in range(CROWD)]
+        await asyncio.sleep(0)
+        for wake in wakes + wakes:  # two changes
+            wake()
+        await asyncio.gather(*asleep, crowd.others())
+
+    run(all_at_once())
+    assert crowd.numbers == list(range(CROWD))
+    assert crowd.longest <= AT_A_TIME
+
+
+def test_a_few_are_woken_at_once() -> None:
+    crowd, wakes = Crowd(), list[Wake]()
+
+    async def scene() -> None:
+        asleep = [asyncio.ensure_future(crowd.sleep(number, wakes)) for number in range(AT_A_TIME)]
+        await asyncio.sleep(0)
+        for wake in wakes:
+            wake()
+        assert all(wake.event.is_set() for wake in wakes)
+        await asyncio.gather(*asleep)
+
+    run(scene())
+
+
+def test_who_is_woken_does_not_overtake_who_waits() -> None:
+    crowd, wakes = Crowd(), list[Wake]()
+
+    async def scene() -> None:
+        asleep = [asyncio.ensure_future(crowd.sleep(number, wakes)) for number in range(CROWD)]
+        await asyncio.sleep(0)
+        for wake in wakes:
+            wake()
+        asked = asyncio.ensure_future(crowd.ask(CROWD))
+        await asyncio.gather(*asleep, asked)
+
+    run(scene())
+    assert crowd.numbers == list(range(CROWD + 1))
+
+
+@pytest.mark.usefixtures("no_time")
+@pytest.mark.parametrize("others_take_s", [0, 0.02])
+def test_fewer_go_on_at_once_where_each_takes_long(others_take_s: float) -> None:
+    crowd = Crowd()
+    crowd.others_take_s, crowd.each_takes_s = others_take_s, 0.003
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(crowd.ask(number) for number in range(CROWD)), crowd.others())
+
+    run(all_at_once())
+    assert crowd.numbers == list(range(CROWD))
+    assert crowd.longest <= AT_A_TIME  # the first ones: nobody knows yet how long they take
+    rest = crowd.done[crowd.done.index(2 * AT_A_TIME) :]
+    runs = "".join("o" if each == "other" else "x" for each in rest).split("o")
+    assert max(map(len, runs)) <= (1 if not others_take_s else 3)

@@ -1,0 +1,142 @@
+"""Lets a crowd of requests be handled a few at a time, so that others have their turn in between.
+
+Each request is short. But when thousands come at the same moment, as those of a group's members
+after a start, or are woken by the same record, all together they take seconds, and a client that
+wants something else would wait behind all of them. So the event loop handles so many of them, looks
+at all connections, and goes on. Where that look takes long, because other clients have much to do,
+more of them follow it: else they would fall behind further and further. Where each of them takes
+long, as in a group with very many members, fewer go on at once.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+import anyio
+
+ROUND_S: Final = 0.004
+"""How long requests go on before other connections have their turn."""
+AT_A_TIME: Final = 16
+"""So many of those who wait go on in one round: most take 0.1 to 0.3 ms."""
+PER_S: Final = 1000
+"""So many go on in a second where others take long, in a third of the time at most."""
+_FIRST: Final = AT_A_TIME // 2
+"""Half of those in the first round; each has at most twice as many as the one before."""
+
+
+class Rounds:
+    """Gives requests their turn, in the order in which they came; used by one thread."""
+
+    def __init__(self, now_s: Callable[[], float] = perf_counter) -> None:
+        """Begin with nobody who waits.
+
+        Args:
+            now_s: the machine's time.
+        """
+        self._now_s = now_s
+        # each returns whether somebody goes on by it
+        self._waiting: deque[Callable[[], bool]] = deque()
+        self._began_s = 0.0
+        self._goes_on = False
+        self._left = 0
+        self._most = _FIRST
+        # what those who went on in the last round took, together and each
+        self._own_began_s = self._own_s = self._each_s = 0.0
+
+    async def turn(self) -> None:
+        """Return when the caller may go on; at once unless there is a crowd."""
+        if not self._waiting:
+            if not self._goes_on:
+                self._begin()
+                return
+            if self._now_s() < self._began_s + ROUND_S:
+                return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def go_on() -> bool:
+            if waiter.done():  # its client has gone
+                return False
+            waiter.set_result(None)
+            return True
+
+        self._waiting.append(go_on)
+        await waiter
+
+    def wake(self, event: anyio.Event) -> None:
+        """Set the event that a request waits for, at once unless there is a crowd."""
+        if not self._waiting:
+            if not self._goes_on:
+                self._begin()
+            if self._left:
+                self._left -= 1
+                event.set()
+                return
+
+        def go_on() -> bool:
+            event.set()
+            return True
+
+        self._waiting.append(go_on)
+
+    def _begin(self) -> None:
+        """Begin a round, which ends when the loop has looked at all connections."""
+        self._began_s = self._now_s()
+        self._goes_on = True
+        self._left = AT_A_TIME
+        asyncio.get_running_loop().call_soon(self._end)
+
+    def _end(self) -> None:
+        self._goes_on = False
+        self._most = self._next_most()
+        self._own_s = 0.0
+        if not self._waiting:
+            return
+        loop, count = asyncio.get_running_loop(), 0
+        # the loop calls what is woken between these two
+        loop.call_soon(self._own_begins)
+        while self._waiting and count < self._most:
+            count += self._waiting.popleft()()
+        if count:
+            loop.call_soon(self._own_ends, count)
+            self._begin()
+
+    def _next_most(self) -> int:
+        """Return how many go on in the next round."""
+        if not self._waiting:
+            return _FIRST
+        others_s = self._now_s() - self._began_s - self._own_s
+        most = max(AT_A_TIME, min(int(PER_S * others_s), 2 * self._most))
+        if self._each_s:
+            most = min(most, max(int(max(ROUND_S, others_s / 2) / self._each_s), 1))
+        return most
+
+    def _own_begins(self) -> None:
+        self._own_began_s = self._now_s()
+
+    def _own_ends(self, count: int) -> None:
+        self._own_s = self._now_s() - self._own_began_s
+        self._each_s = self._own_s / count
+
+
+class Wake:
+    """Wakes a request that waits for a change of anything, in its turn; called at each change."""
+
+    __slots__ = ("_is_called", "_rounds", "event")
+
+    def __init__(self, rounds: Rounds) -> None:
+        """Begin to wait.
+
+        Args:
+            rounds: give the request its turn.
+        """
+        self.event = anyio.Event()
+        self._rounds = rounds
+        self._is_called = False
+
+    def __call__(self) -> None:
+        """Let the request go on, once however much has changed."""
+        if not self._is_called:
+            self._is_called = True
+            self._rounds.wake(self.event)
