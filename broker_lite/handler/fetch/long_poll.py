@@ -69,10 +69,12 @@ async def wait(
         read.answers.clear()
     nothing_to_give.start()
     try:
-        with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
+        with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S) as waiting:
             await _until_complete(cluster, terms, partitions)
     finally:
         nothing_to_give.stop()
+    if waiting.cancelled_caught:  # those who were woken together, wait to the same time
+        await cluster.rounds.turn()
 
 
 async def _until_complete(

@@ -285,7 +285,7 @@ async def _wait(
     """
     shares = context.groups.shares
     keys = [found.key for found, _ in ready]
-    with anyio.move_on_after(max_wait_ms / _MS_PER_S):
+    with anyio.move_on_after(max_wait_ms / _MS_PER_S) as waiting:
         while True:
             wake = Wake(context.cluster.rounds)
             shares.listeners.add(keys, wake)
@@ -309,6 +309,8 @@ async def _wait(
                 shares.listeners.remove(keys, wake)
                 for found, _ in ready:
                     found.log.visibility.remove_waiter(wake)
+    if waiting.cancelled_caught:  # those who were woken together, wait to the same time
+        await context.cluster.rounds.turn()
     return False
 
 

@@ -1,5 +1,6 @@
 """The long poll: F-30 to F-32, and what wakes it."""
 
+import time
 from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
 from typing import Any
@@ -8,6 +9,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from broker_lite.control import rounds
 from broker_lite.handler.fetch.long_poll import is_complete
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartitions
@@ -89,23 +91,31 @@ async def test_f31_an_append_wakes(handlers: Handlers) -> None:
     assert (size(answer), answer.high_watermark) == (SIZE, 1)
 
 
-async def test_f31_others_have_their_turn_while_a_crowd_is_woken(handlers: Handlers) -> None:
-    woken = 0
+@pytest.mark.parametrize("max_wait_ms", [LONG_MS, 500])
+async def test_f31_f32_others_have_their_turn_while_a_crowd_is_answered(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, max_wait_ms: int
+) -> None:
+    monkeypatch.setattr(rounds, "ROUND_S", 0)
+    request = waiting_request(handlers, wanted(), max_wait_ms=max_wait_ms)
+    answered = 0
     counts: list[int] = []
 
     async def fetch() -> None:
-        nonlocal woken
-        await handlers.answer(FETCH, 12, waiting_request(handlers, wanted()))
-        woken += 1
+        nonlocal answered
+        await handlers.answer(FETCH, 12, request)
+        answered += 1
 
     async with anyio.create_task_group() as group:
         for _ in range(CROWD):
             group.start_soon(fetch)
         await settle()
-        assert woken == 0
-        handlers.produce(BATCH)
-        while woken < CROWD:
-            counts.append(woken)
+        assert answered == 0
+        if max_wait_ms == LONG_MS:
+            handlers.produce(BATCH)
+        else:
+            time.sleep(0.6)  # noqa: ASYNC251 - the time of all is over
+        while answered < CROWD:
+            counts.append(answered)
             await checkpoint()
     assert max(later - sooner for sooner, later in pairwise(counts)) <= CROWD // 5
 
