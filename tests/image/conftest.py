@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import docker
 
-SETUP_TIMEOUT_S = 1200
+SETUP_TIMEOUT_S = 2400
 
 
 class Figure(NamedTuple):
