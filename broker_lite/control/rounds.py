@@ -12,6 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
+from types import TracebackType
 from typing import Final
 
 import anyio
@@ -21,9 +22,9 @@ ROUND_S: Final = 0.004
 AT_A_TIME: Final = 16
 """So many of those who wait go on in one round: most take 0.1 to 0.3 ms."""
 PER_S: Final = 1000
-"""So many go on in a second where others take long, in a third of the time at most."""
-_FIRST: Final = AT_A_TIME // 2
-"""Half of those in the first round; each has at most twice as many as the one before."""
+"""Where others take long, so many go on in a second, but in a third of the time at most."""
+_BEFORE_FIRST: Final = AT_A_TIME // 2
+"""The first round of a crowd has at most twice as many, the next one twice as many as that."""
 
 
 class Rounds:
@@ -41,7 +42,7 @@ class Rounds:
         self._began_s = 0.0
         self._goes_on = False
         self._left = 0
-        self._most = _FIRST
+        self._most = _BEFORE_FIRST
         # what those who went on in the last round took, together and each
         self._own_began_s = self._own_s = self._each_s = 0.0
 
@@ -105,7 +106,7 @@ class Rounds:
     def _next_most(self) -> int:
         """Return how many go on in the next round."""
         if not self._waiting:
-            return _FIRST
+            return _BEFORE_FIRST
         others_s = self._now_s() - self._began_s - self._own_s
         most = max(AT_A_TIME, min(int(PER_S * others_s), 2 * self._most))
         if self._each_s:
@@ -140,3 +141,36 @@ class Wake:
         if not self._is_called:
             self._is_called = True
             self._rounds.wake(self.event)
+
+
+class AtMost:
+    """A block of a request that waits: it ends when its time is over.
+
+    Who is ended then goes on in turn: those that were woken together mostly wait to the same time.
+    """
+
+    __slots__ = ("_block", "_rounds")
+
+    def __init__(self, rounds: Rounds, seconds: float) -> None:
+        """Begin the time.
+
+        Args:
+            rounds: give the request its turn.
+            seconds: how long.
+        """
+        self._rounds = rounds
+        self._block = anyio.move_on_after(seconds)
+
+    async def __aenter__(self) -> None:
+        self._block.__enter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        is_over = bool(self._block.__exit__(kind, error, trace))
+        if self._block.cancelled_caught:
+            await self._rounds.turn()
+        return is_over

@@ -31,8 +31,7 @@ from tests.bench.load_client import (
     fetch_frame,
     produce_frame,
 )
-from tests.bench.paced_fetches import PacedFetches
-from tests.bench.waiting_fetches import WaitingFetches
+from tests.bench.many_fetches import PacedFetches, WaitingFetches
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.stall_watch import STALL_MS_MAX, StallWatch
@@ -47,6 +46,7 @@ SECONDS: Final = 10
 HEARTBEAT_S: Final = 3.0
 LOOK_EVERY_S: Final = 0.2
 STOP_S: Final = 120
+WAIT_MS: Final = 120_000
 SETTINGS: Final = (
     f"group.consumer.heartbeat.interval.ms={HEARTBEAT_S * 1000:.0f}",
     "group.consumer.session.timeout.ms=60000",
@@ -132,10 +132,8 @@ def waiting(folder: Path, scale: float) -> None:
     count = allowed(int(CONNECTIONS * scale))
     with watched(folder / "data") as (broker, watch):
         create_topic("127.0.0.1", broker.port, TOPIC)
-        wait_ms = int(STOP_S * 1000)
-        fetches = WaitingFetches(
-            broker.port, count, fetch_frame(TOPIC, 0, 200, max_wait_ms=wait_ms)
-        )
+        frame = fetch_frame(TOPIC, 0, 200, max_wait_ms=WAIT_MS)
+        fetches = WaitingFetches(broker.port, count, frame)
         time.sleep(1)  # the broker takes the last ones
         spent = Spent(broker.pid, watch)
         client = LoadClient("127.0.0.1", broker.port)

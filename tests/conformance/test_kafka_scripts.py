@@ -49,7 +49,7 @@ def in_order(value: Any) -> Any:
 
 
 def shape(printed: str) -> str:
-    """What is printed, without its numbers and the blanks behind them, fewer behind 10000."""
+    """What is printed, without its numbers and the blanks that fill their columns."""
     return NUMBER.sub("#", printed)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control import rounds as module
-from broker_lite.control.rounds import AT_A_TIME, PER_S, Rounds, Wake
+from broker_lite.control.rounds import AT_A_TIME, PER_S, AtMost, Rounds, Wake
 
 CROWD = 100
 
@@ -35,11 +35,17 @@ class Crowd:
         self.now_s += self.each_takes_s
         self.done.append(number)
 
-    async def sleep(self, number: int, wakes: list[Wake]) -> None:
-        wake = Wake(self.rounds)
-        wakes.append(wake)
-        await wake.event.wait()
-        self.done.append(number)
+    async def fall_asleep(self, count: int) -> tuple[list[Wake], list[asyncio.Task[None]]]:
+        """Let requests wait; return what wakes them, and their tasks."""
+        wakes = [Wake(self.rounds) for _ in range(count)]
+
+        async def sleep(number: int) -> None:
+            await wakes[number].event.wait()
+            self.done.append(number)
+
+        tasks = [asyncio.create_task(sleep(number)) for number in range(count)]
+        await asyncio.sleep(0)
+        return wakes, tasks
 
     async def others(self) -> None:
         while len(self.numbers) < CROWD:
@@ -144,11 +150,10 @@ def test_a_crowd_does_not_fall_behind_where_others_take_long(others_take_s: floa
 
 
 def test_a_crowd_that_is_woken_goes_on_a_few_at_a_time() -> None:
-    crowd, wakes = Crowd(), list[Wake]()
+    crowd = Crowd()
 
     async def all_at_once() -> None:
-        asleep = [asyncio.ensure_future(crowd.sleep(number, wakes)) for number in range(CROWD)]
-        await asyncio.sleep(0)
+        wakes, asleep = await crowd.fall_asleep(CROWD)
         for wake in wakes + wakes:  # two changes
             wake()
         await asyncio.gather(*asleep, crowd.others())
@@ -159,11 +164,10 @@ def test_a_crowd_that_is_woken_goes_on_a_few_at_a_time() -> None:
 
 
 def test_a_few_are_woken_at_once() -> None:
-    crowd, wakes = Crowd(), list[Wake]()
+    crowd = Crowd()
 
     async def scene() -> None:
-        asleep = [asyncio.ensure_future(crowd.sleep(number, wakes)) for number in range(AT_A_TIME)]
-        await asyncio.sleep(0)
+        wakes, asleep = await crowd.fall_asleep(AT_A_TIME)
         for wake in wakes:
             wake()
         assert all(wake.event.is_set() for wake in wakes)
@@ -173,11 +177,10 @@ def test_a_few_are_woken_at_once() -> None:
 
 
 def test_who_is_woken_does_not_overtake_who_waits() -> None:
-    crowd, wakes = Crowd(), list[Wake]()
+    crowd = Crowd()
 
     async def scene() -> None:
-        asleep = [asyncio.ensure_future(crowd.sleep(number, wakes)) for number in range(CROWD)]
-        await asyncio.sleep(0)
+        wakes, asleep = await crowd.fall_asleep(CROWD)
         for wake in wakes:
             wake()
         asked = asyncio.ensure_future(crowd.ask(CROWD))
@@ -185,6 +188,38 @@ def test_who_is_woken_does_not_overtake_who_waits() -> None:
 
     run(scene())
     assert crowd.numbers == list(range(CROWD + 1))
+
+
+@pytest.mark.usefixtures("no_time")
+def test_a_crowd_whose_time_is_over_goes_on_a_few_at_a_time() -> None:
+    crowd = Crowd()
+
+    async def wait(number: int) -> None:
+        async with AtMost(crowd.rounds, 0):
+            await asyncio.Event().wait()
+        crowd.done.append(number)
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(wait(number) for number in range(CROWD)), crowd.others())
+
+    run(all_at_once())
+    assert crowd.numbers == list(range(CROWD))
+    assert crowd.longest <= AT_A_TIME
+
+
+def test_who_is_done_in_time_goes_on_at_once() -> None:
+    crowd = Crowd()
+
+    async def in_time() -> int:
+        async with AtMost(crowd.rounds, 60):
+            return 7
+
+    async def scene() -> None:
+        with pytest.raises(StopIteration) as done:
+            in_time().send(None)
+        assert done.value.value == 7
+
+    run(scene())
 
 
 @pytest.mark.usefixtures("no_time")

@@ -8,10 +8,9 @@ Rule: F-31, F-32.
 
 from typing import TYPE_CHECKING, Final
 
-import anyio
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.rounds import Wake
+from broker_lite.control.rounds import AtMost, Wake
 from broker_lite.errors import BrokerError
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
@@ -67,14 +66,12 @@ async def wait(
         await let_go(read.answers)
     else:
         read.answers.clear()
-    nothing_to_give.start()
-    try:
-        with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S) as waiting:
+    async with AtMost(cluster.rounds, terms.max_wait_ms / _MS_PER_S):
+        nothing_to_give.start()
+        try:
             await _until_complete(cluster, terms, partitions)
-    finally:
-        nothing_to_give.stop()
-    if waiting.cancelled_caught:  # those who were woken together, wait to the same time
-        await cluster.rounds.turn()
+        finally:
+            nothing_to_give.stop()
 
 
 async def _until_complete(

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import anyio
-
-from broker_lite.control.rounds import Wake
+from broker_lite.control.rounds import AtMost, Wake
 from broker_lite.errors import ErrorCode, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.large import in_turns
@@ -57,7 +55,7 @@ async def wait_until_replicated(
                 answers[key] = _failed(answer, *_outcome_without_log(context, topic.topic_id))
             else:
                 pending[key] = _Pending(topic.topic_id, log, required_offset)
-    with anyio.move_on_after(max(timeout_ms, 0) / _MS_PER_S):
+    async with AtMost(context.cluster.rounds, max(timeout_ms, 0) / _MS_PER_S):
         while await _still_pending(context, pending, answers):
             pass
     for key in pending:

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
-from broker_lite.control.rounds import Wake
+from broker_lite.control.rounds import AtMost, Wake
 from broker_lite.coordinator.share_records.acquire import Wish
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import (
@@ -285,7 +285,7 @@ async def _wait(
     """
     shares = context.groups.shares
     keys = [found.key for found, _ in ready]
-    with anyio.move_on_after(max_wait_ms / _MS_PER_S) as waiting:
+    async with AtMost(context.cluster.rounds, max_wait_ms / _MS_PER_S):
         while True:
             wake = Wake(context.cluster.rounds)
             shares.listeners.add(keys, wake)
@@ -309,8 +309,6 @@ async def _wait(
                 shares.listeners.remove(keys, wake)
                 for found, _ in ready:
                     found.log.visibility.remove_waiter(wake)
-    if waiting.cancelled_caught:  # those who were woken together, wait to the same time
-        await context.cluster.rounds.turn()
     return False
 
 

@@ -1,8 +1,7 @@
-"""Very many connections that each fetch at a rate, served by one thread of the bench.
+"""Very many connections that fetch, served by one thread of the bench.
 
-Requests are due at even times. A connection has one request at a time, as a consumer has: one that
-is due before the last is answered leaves right after that answer. Its latency counts from when it
-was due.
+They fetch at a rate, or all wait for the same record. A connection has one request at a time, as a
+consumer has.
 """
 
 import select
@@ -24,12 +23,11 @@ class Pace(NamedTuple):
     slowest_ms: float
 
 
-class PacedFetches:
-    """Connections that fetch; they stay open between the runs."""
+class _Connections:
+    """Connections to a broker, which stay open until close()."""
 
-    def __init__(self, port: int, count: int, frame: bytes) -> None:
-        """Connect; each answer to `frame` has the same size."""
-        self._frame = frame
+    def __init__(self, port: int, count: int) -> None:
+        """Connect."""
         self._poll = select.epoll()
         self._sockets: dict[int, socket.socket] = {}
         for _ in range(count):
@@ -37,6 +35,54 @@ class PacedFetches:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._poll.register(connection, select.EPOLLIN)
             self._sockets[connection.fileno()] = connection
+
+    def _take(self, fd: int) -> bytes:
+        """Take what has come on a connection."""
+        data = self._sockets[fd].recv(_RECEIVE_BYTES)
+        if not data:
+            raise ConnectionError("the broker closed a connection")
+        return data
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._poll.close()
+        for connection in self._sockets.values():
+            connection.close()
+
+
+class WaitingFetches(_Connections):
+    """Connections with a Fetch each that the broker has not answered yet."""
+
+    def __init__(self, port: int, count: int, frame: bytes) -> None:
+        """Connect, and ask."""
+        super().__init__(port, count)
+        for connection in self._sockets.values():
+            connection.sendall(frame)
+
+    def answered_ms(self) -> list[float]:
+        """Wait for all answers; return after how many ms each came, in order."""
+        began, found = time.perf_counter(), []
+        waiting = set(self._sockets)
+        while waiting:
+            for fd, _ in self._poll.poll():
+                self._take(fd)
+                if fd in waiting:
+                    waiting.discard(fd)
+                    found.append((time.perf_counter() - began) * 1000)
+        return found
+
+
+class PacedFetches(_Connections):
+    """Connections that fetch at even times, at a rate that each run has.
+
+    A request that is due before the last is answered leaves right after that answer. Its latency
+    counts from when it was due.
+    """
+
+    def __init__(self, port: int, count: int, frame: bytes) -> None:
+        """Connect; each answer to `frame` has the same size."""
+        super().__init__(port, count)
+        self._frame = frame
         self._due: dict[int, list[float]] = {fd: [] for fd in self._sockets}
         self._missing = dict.fromkeys(self._sockets, 0)
         self._latencies: list[float] = []
@@ -77,10 +123,7 @@ class PacedFetches:
             self._sockets[fd].send(self._frame)
 
     def _receive(self, fd: int) -> None:
-        data = self._sockets[fd].recv(_RECEIVE_BYTES)
-        if not data:
-            raise ConnectionError("the broker closed a connection")
-        self._missing[fd] -= len(data)
+        self._missing[fd] -= len(self._take(fd))
         if self._missing[fd]:
             return
         waiting = self._due[fd]
@@ -88,9 +131,3 @@ class PacedFetches:
         if waiting:
             self._missing[fd] = self._answer_bytes
             self._sockets[fd].send(self._frame)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._poll.close()
-        for connection in self._sockets.values():
-            connection.close()
