@@ -12,8 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
-from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 import anyio
 
@@ -37,8 +36,8 @@ class Rounds:
             now_s: the machine's time.
         """
         self._now_s = now_s
-        # each returns whether somebody goes on by it
-        self._waiting: deque[Callable[[], bool]] = deque()
+        # one object for each, which is there anyhow: 10,000 more would call the garbage collector
+        self._waiting: deque[asyncio.Future[None] | anyio.Event] = deque()
         self._began_s = 0.0
         self._goes_on = False
         self._left = 0
@@ -55,14 +54,7 @@ class Rounds:
             if self._now_s() < self._began_s + ROUND_S:
                 return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def go_on() -> bool:
-            if waiter.done():  # its client has gone
-                return False
-            waiter.set_result(None)
-            return True
-
-        self._waiting.append(go_on)
+        self._waiting.append(waiter)
         await waiter
 
     def wake(self, event: anyio.Event) -> None:
@@ -74,12 +66,7 @@ class Rounds:
                 self._left -= 1
                 event.set()
                 return
-
-        def go_on() -> bool:
-            event.set()
-            return True
-
-        self._waiting.append(go_on)
+        self._waiting.append(event)
 
     def _begin(self) -> None:
         """Begin a round, which ends when the loop has looked at all connections."""
@@ -98,7 +85,7 @@ class Rounds:
         # the loop calls what is woken between these two
         loop.call_soon(self._own_begins)
         while self._waiting and count < self._most:
-            count += self._waiting.popleft()()
+            count += _goes_on(self._waiting.popleft())
         if count:
             loop.call_soon(self._own_ends, count)
             self._begin()
@@ -121,56 +108,72 @@ class Rounds:
         self._each_s = self._own_s / count
 
 
-class Wake:
-    """Wakes a request that waits for a change of anything, in its turn; called at each change."""
+def _goes_on(waiter: asyncio.Future[None] | anyio.Event) -> bool:
+    """Let a request go on; return False if its client has gone."""
+    if not isinstance(waiter, asyncio.Future):
+        waiter.set()
+    elif waiter.done():
+        return False
+    else:
+        waiter.set_result(None)
+    return True
 
-    __slots__ = ("_is_called", "_rounds", "event")
 
-    def __init__(self, rounds: Rounds) -> None:
-        """Begin to wait.
+class Wait:
+    """A request that waits for a change of anything, or for the end of its time, in its turn.
+
+    It is called at each change. When the time is over, no task is cancelled: the request is woken,
+    as by a change. So thousands whose time is over together go on a few at a time, too.
+
+        with Wait(rounds, seconds) as wait:
+            while not wait.is_over:
+                wait.begin()
+                ...  # let it be called at each change, then look whether all is there
+                await wait.until_change()
+
+    Attributes:
+        is_over: whether its time is over.
+    """
+
+    __slots__ = ("_event", "_is_called", "_rounds", "_seconds", "_timer", "is_over")
+
+    def __init__(self, rounds: Rounds, seconds: float) -> None:
+        """Prepare a wait, whose time begins with the block.
 
         Args:
             rounds: give the request its turn.
+            seconds: how long it waits.
         """
-        self.event = anyio.Event()
         self._rounds = rounds
+        self._seconds = seconds
+        self._event = anyio.Event()
         self._is_called = False
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_over = False
+
+    def __enter__(self) -> Self:
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._timer is not None
+        self._timer.cancel()
+
+    def begin(self) -> None:
+        """Forget the changes so far, before the request looks again."""
+        if self._is_called:
+            self._event, self._is_called = anyio.Event(), False
 
     def __call__(self) -> None:
         """Let the request go on, once however much has changed."""
         if not self._is_called:
             self._is_called = True
-            self._rounds.wake(self.event)
+            self._rounds.wake(self._event)
 
+    async def until_change(self) -> None:
+        """Return after a change since begin(), or when the time is over."""
+        await self._event.wait()
 
-class AtMost:
-    """A block of a request that waits: it ends when its time is over.
-
-    Who is ended then goes on in turn: those that were woken together mostly wait to the same time.
-    """
-
-    __slots__ = ("_block", "_rounds")
-
-    def __init__(self, rounds: Rounds, seconds: float) -> None:
-        """Begin the time.
-
-        Args:
-            rounds: give the request its turn.
-            seconds: how long.
-        """
-        self._rounds = rounds
-        self._block = anyio.move_on_after(seconds)
-
-    async def __aenter__(self) -> None:
-        self._block.__enter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        is_over = bool(self._block.__exit__(kind, error, trace))
-        if self._block.cancelled_caught:
-            await self._rounds.turn()
-        return is_over
+    def _end(self) -> None:
+        self.is_over = True
+        self()

@@ -298,7 +298,7 @@ _Tree: TypeAlias = "dict[Key, tuple[Struct, _Tree]]"
 
 async def _collect(found: _Tree, elements: Iterable[Any], levels: Sequence[Level]) -> None:
     level, *inner = levels
-    async for element in in_turns(elements):
+    async for element in in_turns(elements, at_least=1):
         key = key_of(element, level.response_keys)
         _, below = found.setdefault(key, (element, {}))
         if inner:
@@ -309,7 +309,7 @@ async def _listed(found: _Tree, levels: Sequence[Level]) -> list[Struct]:
     """Return the elements of a tree, which is empty afterwards: to free it takes a while."""
     _, *inner = levels
     elements = []
-    async for _ in in_turns(range(len(found))):
+    async for _ in in_turns(range(len(found)), at_least=1):
         _, (element, below) = found.popitem()
         if inner:
             setattr(element, inner[0].response, await _listed(below, inner))

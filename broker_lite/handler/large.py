@@ -115,7 +115,8 @@ async def in_turns(items: Iterable[T], *, at_least: int = 16) -> AsyncIterator[T
 
     Args:
         items: the items; the caller needs microseconds for each.
-        at_least: the time is checked only after this many items.
+        at_least: the time is checked only after this many items. It is 1 for items with parts that
+            the caller goes through, also if it does so in turns: these begin anew with each item.
     """
     began = perf_counter()
     for number, item in enumerate(items, 1):

@@ -5,7 +5,8 @@
 floor.c only makes the system calls of a request, and checks the checksum of a batch. The C compiler
 that setup.py uses compiles it first. The cases and the load client are those of the cost bench; the
 two servers take turns, round by round, after a warm-up. CPU is the process's user and system time,
-the least of the rounds. `x` is how many times the floor broker-lite costs.
+the least of the rounds; behind it is how much of it the system calls take, which are those of the
+floor, too. `x` is how many times the floor broker-lite costs.
 """
 
 import os
@@ -97,7 +98,13 @@ def row(case: Case, ours: list[Round], floor: list[Round]) -> str:
     """One line of the table."""
     unit = "s/GB" if case.per_gb else "us/req"
     figures = [best(rounds, per_gb=case.per_gb)[0] for rounds in (ours, floor)]
-    cells = [f"{cpu:8.3g} {unit:6}" for cpu in figures]
+    system = [
+        min(rounds, key=lambda each: each.broker_cpu_s).system_share for rounds in (ours, floor)
+    ]
+    cells = [
+        f"{cpu:8.3g} {unit:6} {share:4.0%} system"
+        for cpu, share in zip(figures, system, strict=True)
+    ]
     return f"{case.name:16} | {' | '.join(cells)} | x {figures[0] / figures[1]:.2f}"
 
 
@@ -107,7 +114,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="floor-", dir=options.folder) as name:
         folder = Path(name)
         program = compile_floor(folder)
-        print(f"{'':16} | {'broker-lite':15} | {'floor':15} |")
+        print(f"{'':16} | {'broker-lite':27} | {'floor':27} |")
         with BrokerProcess(folder / "ours") as broker:
             target = Target("broker-lite", broker.port, broker.pid, broker.data_dir)
             for case in CASES:

@@ -30,7 +30,18 @@ class Round:
     requests: int
     payload_bytes: int
     seconds: float
-    broker_cpu_s: float
+    user_s: float
+    system_s: float
+
+    @property
+    def broker_cpu_s(self) -> float:
+        """User and system time of the broker."""
+        return self.user_s + self.system_s
+
+    @property
+    def system_share(self) -> float:
+        """How much of the broker's CPU its system calls take, from 0 to 1."""
+        return self.system_s / self.broker_cpu_s
 
     @property
     def cpu_us_per_request(self) -> float:
@@ -55,8 +66,13 @@ class Round:
 
 def cpu_s(pid: int) -> float:
     """User and system time of a process so far, all its threads, in steps of 10 ms."""
+    return sum(user_and_system_s(pid))
+
+
+def user_and_system_s(pid: int) -> tuple[float, float]:
+    """The two parts of cpu_s()."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+    return int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
 
 
 def touch_memory(folder: Path, size_bytes: int) -> None:
@@ -150,14 +166,17 @@ def measure(
 
     `payload_bytes` is what a request carries; without it the bytes of the answers are counted.
     """
-    before_cpu_s, started = cpu_s(pid), time.perf_counter()
+    before_user_s, before_system_s = user_and_system_s(pid)
+    started = time.perf_counter()
     answered_bytes = client.run(frame_at, requests, in_flight)
     seconds = time.perf_counter() - started
+    user_s, system_s = user_and_system_s(pid)
     return Round(
         requests=requests,
         payload_bytes=answered_bytes if payload_bytes is None else payload_bytes * requests,
         seconds=seconds,
-        broker_cpu_s=cpu_s(pid) - before_cpu_s,
+        user_s=user_s - before_user_s,
+        system_s=system_s - before_system_s,
     )
 
 

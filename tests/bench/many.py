@@ -3,9 +3,10 @@
     python -m tests.bench.many [--cases waiting] [--scale 1.0] [--folder /dev/shm]
 
 10,000 connections fetch at a rising rate, up to 10 times a second each. As many wait for the same
-record. A broker has 50,000 partitions. 10,000 consumers in 1,000 groups join at once, heartbeat,
-commit, and rebalance all together. For each: CPU of the broker, its memory, and the longest that
-another client waited for an answer (`stall`; behind it the processor time of the event loop in
+record, which comes, and for the next one, which does not. A broker has 50,000 partitions. 10,000
+consumers in 1,000 groups join at once, heartbeat, commit, and rebalance all together. For each: CPU
+of the broker, its memory, and the longest that another client waited for an answer (`stall`; behind
+it the processor time of the event loop in
 between, which a busy machine does not make longer). `bound` is what must not be passed.
 """
 
@@ -47,6 +48,7 @@ HEARTBEAT_S: Final = 3.0
 LOOK_EVERY_S: Final = 0.2
 STOP_S: Final = 120
 WAIT_MS: Final = 120_000
+IN_VAIN_MS: Final = 10_000
 SETTINGS: Final = (
     f"group.consumer.heartbeat.interval.ms={HEARTBEAT_S * 1000:.0f}",
     "group.consumer.session.timeout.ms=60000",
@@ -128,7 +130,7 @@ def allowed(wanted: int) -> int:
 
 
 def waiting(folder: Path, scale: float) -> None:
-    """All wait for the next record of a partition, and it comes."""
+    """All wait for the next record of a partition, and it comes; for the one after it in vain."""
     count = allowed(int(CONNECTIONS * scale))
     with watched(folder / "data") as (broker, watch):
         create_topic("127.0.0.1", broker.port, TOPIC)
@@ -144,6 +146,13 @@ def waiting(folder: Path, scale: float) -> None:
         spent.report(f"a record comes that {count} connections wait for", count)
         note = f"slowest {found[-1]:.0f} ms"
         report("  answered, median", found[len(found) // 2], "ms", note=note)
+        spent = Spent(broker.pid, watch)
+        fetches.ask(fetch_frame(TOPIC, 1, 200, max_wait_ms=IN_VAIN_MS))
+        time.sleep(1)  # the broker takes the last ones
+        spent.report(f"{count} connections ask for the next record", in_line=True)
+        spent = Spent(broker.pid, watch)
+        found = fetches.answered_ms()
+        spent.report("none comes, and their time ends", count)
         fetches.close()
 
 

@@ -56,6 +56,10 @@ class WaitingFetches(_Connections):
     def __init__(self, port: int, count: int, frame: bytes) -> None:
         """Connect, and ask."""
         super().__init__(port, count)
+        self.ask(frame)
+
+    def ask(self, frame: bytes) -> None:
+        """Ask on each connection; all are answered."""
         for connection in self._sockets.values():
             connection.sendall(frame)
 

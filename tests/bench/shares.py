@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.wire import messages
-from tests.bench.load_client import LoadClient, Round, batch_of, cpu_s, produce_frame
+from tests.bench.load_client import LoadClient, Round, batch_of, produce_frame, user_and_system_s
 from tests.bench.options import begin
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
@@ -172,7 +172,8 @@ class Target:
         """Let the consumers read in turn; return what that cost."""
         for consumer in self._consumers:
             self._beat(consumer)
-        before_s, began_s, sizes = cpu_s(self._pid), time.perf_counter(), []
+        began_s, sizes = time.perf_counter(), []
+        before_user_s, before_system_s = user_and_system_s(self._pid)
         for begin_at in range(0, requests, IN_FLIGHT):
             some = [
                 self._consumers[number % CONSUMERS]
@@ -182,11 +183,13 @@ class Target:
                 consumer.send()
             sizes += [consumer.receive() for consumer in some]
         self.empty = max(self.empty, sizes.count(0))
+        user_s, system_s = user_and_system_s(self._pid)
         return Round(
             requests=requests,
             payload_bytes=sum(sizes),
             seconds=time.perf_counter() - began_s,
-            broker_cpu_s=cpu_s(self._pid) - before_s,
+            user_s=user_s - before_user_s,
+            system_s=system_s - before_system_s,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control import rounds as module
-from broker_lite.control.rounds import AT_A_TIME, PER_S, AtMost, Rounds, Wake
+from broker_lite.control.rounds import AT_A_TIME, PER_S, Rounds, Wait
 
 CROWD = 100
 
@@ -35,17 +35,20 @@ class Crowd:
         self.now_s += self.each_takes_s
         self.done.append(number)
 
-    async def fall_asleep(self, count: int) -> tuple[list[Wake], list[asyncio.Task[None]]]:
-        """Let requests wait; return what wakes them, and their tasks."""
-        wakes = [Wake(self.rounds) for _ in range(count)]
+    async def fall_asleep(
+        self, count: int, seconds: float = 60
+    ) -> tuple[list[Wait], list[asyncio.Task[None]]]:
+        """Let requests wait for a change; return their waits and their tasks."""
+        waits = [Wait(self.rounds, seconds) for _ in range(count)]
 
         async def sleep(number: int) -> None:
-            await wakes[number].event.wait()
+            with waits[number] as wait:
+                await wait.until_change()
             self.done.append(number)
 
         tasks = [asyncio.create_task(sleep(number)) for number in range(count)]
         await asyncio.sleep(0)
-        return wakes, tasks
+        return waits, tasks
 
     async def others(self) -> None:
         while len(self.numbers) < CROWD:
@@ -153,9 +156,9 @@ def test_a_crowd_that_is_woken_goes_on_a_few_at_a_time() -> None:
     crowd = Crowd()
 
     async def all_at_once() -> None:
-        wakes, asleep = await crowd.fall_asleep(CROWD)
-        for wake in wakes + wakes:  # two changes
-            wake()
+        waits, asleep = await crowd.fall_asleep(CROWD)
+        for change in waits + waits:  # two changes
+            change()
         await asyncio.gather(*asleep, crowd.others())
 
     run(all_at_once())
@@ -167,10 +170,11 @@ def test_a_few_are_woken_at_once() -> None:
     crowd = Crowd()
 
     async def scene() -> None:
-        wakes, asleep = await crowd.fall_asleep(AT_A_TIME)
-        for wake in wakes:
-            wake()
-        assert all(wake.event.is_set() for wake in wakes)
+        waits, asleep = await crowd.fall_asleep(AT_A_TIME)
+        for change in waits:
+            change()
+        await asyncio.sleep(0)
+        assert crowd.numbers == list(range(AT_A_TIME))
         await asyncio.gather(*asleep)
 
     run(scene())
@@ -180,9 +184,9 @@ def test_who_is_woken_does_not_overtake_who_waits() -> None:
     crowd = Crowd()
 
     async def scene() -> None:
-        wakes, asleep = await crowd.fall_asleep(CROWD)
-        for wake in wakes:
-            wake()
+        waits, asleep = await crowd.fall_asleep(CROWD)
+        for change in waits:
+            change()
         asked = asyncio.ensure_future(crowd.ask(CROWD))
         await asyncio.gather(*asleep, asked)
 
@@ -190,34 +194,51 @@ def test_who_is_woken_does_not_overtake_who_waits() -> None:
     assert crowd.numbers == list(range(CROWD + 1))
 
 
-@pytest.mark.usefixtures("no_time")
 def test_a_crowd_whose_time_is_over_goes_on_a_few_at_a_time() -> None:
     crowd = Crowd()
 
-    async def wait(number: int) -> None:
-        async with AtMost(crowd.rounds, 0):
-            await asyncio.Event().wait()
-        crowd.done.append(number)
-
     async def all_at_once() -> None:
-        await asyncio.gather(*(wait(number) for number in range(CROWD)), crowd.others())
+        waits, asleep = await crowd.fall_asleep(CROWD, 0)
+        await asyncio.gather(*asleep, crowd.others())
+        assert all(wait.is_over for wait in waits)
 
     run(all_at_once())
     assert crowd.numbers == list(range(CROWD))
     assert crowd.longest <= AT_A_TIME
 
 
-def test_who_is_done_in_time_goes_on_at_once() -> None:
-    crowd = Crowd()
-
-    async def in_time() -> int:
-        async with AtMost(crowd.rounds, 60):
-            return 7
-
+def test_a_change_before_the_wait_ends_it_at_once_and_only_once() -> None:
     async def scene() -> None:
-        with pytest.raises(StopIteration) as done:
-            in_time().send(None)
-        assert done.value.value == 7
+        with Wait(Rounds(), 60) as wait:
+            wait.begin()
+            wait()
+            await wait.until_change()
+            wait.begin()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(wait.until_change(), 0.01)
+            assert not wait.is_over
+
+    run(scene())
+
+
+def test_the_end_of_the_time_is_seen_by_who_looks_meanwhile() -> None:
+    async def scene() -> None:
+        with Wait(Rounds(), 0) as wait:
+            wait.begin()
+            await asyncio.sleep(0.01)
+            await wait.until_change()
+            assert wait.is_over
+
+    run(scene())
+
+
+def test_a_wait_that_has_ended_leaves_no_timer() -> None:
+    async def scene() -> None:
+        rounds = Rounds()
+        with Wait(rounds, 0.005) as wait:
+            pass
+        await asyncio.sleep(0.02)
+        assert not wait.is_over
 
     run(scene())
 

@@ -45,7 +45,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             for topic in directory.topics
         ]
         return encode(types, response, request)
-    async for name, paths in in_turns(targets.items()):
+    async for name, paths in in_turns(targets.items(), at_least=1):
         result = types.AlterReplicaLogDirTopicResult(topic_name=name)
         async for index, path in in_turns(paths.items()):
             error_code = ErrorCode.LOG_DIR_NOT_FOUND

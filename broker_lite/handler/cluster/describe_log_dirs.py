@@ -45,7 +45,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         return encode(types, response, request)
     result = types.DescribeLogDirsResult(log_dir=str(cluster.logs.data_dir.absolute()))
     asked = await _asked(cluster, body.topics)
-    async for topic, indexes in in_turns(asked.items()):
+    async for topic, indexes in in_turns(asked.items(), at_least=1):
         partitions: list[Any] = []
         async for index in in_turns(indexes):
             if cluster.has_replica(topic, index, context.node_id):

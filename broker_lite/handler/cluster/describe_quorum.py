@@ -60,7 +60,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
                     async for one in in_turns(topic.partitions)
                 ],
             )
-            async for topic in in_turns(body.topics)
+            async for topic in in_turns(body.topics, at_least=1)
         ]
     response = types(topics=topics)
     if is_about_it and version >= _NODES_SINCE:

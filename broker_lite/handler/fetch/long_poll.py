@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.rounds import AtMost, Wake
+from broker_lite.control.rounds import Wait
 from broker_lite.errors import BrokerError
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
@@ -66,27 +66,27 @@ async def wait(
         await let_go(read.answers)
     else:
         read.answers.clear()
-    async with AtMost(cluster.rounds, terms.max_wait_ms / _MS_PER_S):
+    with Wait(cluster.rounds, terms.max_wait_ms / _MS_PER_S) as waiting:
         nothing_to_give.start()
         try:
-            await _until_complete(cluster, terms, partitions)
+            await _until_complete(cluster, terms, partitions, waiting)
         finally:
             nothing_to_give.stop()
 
 
 async def _until_complete(
-    cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions
+    cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions, waiting: Wait
 ) -> None:
-    while True:
-        wake = Wake(cluster.rounds)
+    while not waiting.is_over:
+        waiting.begin()
         # Listen before looking: other tasks run while very many partitions are looked at.
-        partitions.listeners.append(wake)
+        partitions.listeners.append(waiting)
         try:
             if await is_complete(cluster, terms, partitions):
                 return
-            await wake.event.wait()
+            await waiting.until_change()
         finally:
-            partitions.listeners.remove(wake)
+            partitions.listeners.remove(waiting)
 
 
 async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> bool:

@@ -89,7 +89,7 @@ async def encode_many(
             last = each.topic
             starts.append(start)
     encoder = FetchEncoder(version, len(starts), session_id=session_id)
-    async for start, end in in_turns(pairwise([*starts, len(partitions)])):
+    async for start, end in in_turns(pairwise([*starts, len(partitions)]), at_least=1):
         encoder.begin_topic(partitions[start].topic, end - start)
         async for first in in_turns(range(start, end, PARTITIONS_AT_A_TIME), at_least=1):
             encoder.add(partitions[first : min(first + PARTITIONS_AT_A_TIME, end)])
@@ -113,7 +113,7 @@ async def fail(request: Request, body: FetchRequest) -> list[Part]:
         else:
             topics = [(name, [each.index for each in wanted]) for name, wanted in body.topics]
     encoder = FetchEncoder(version, len(topics), error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    async for topic, indexes in in_turns(topics):
+    async for topic, indexes in in_turns(topics, at_least=1):
         encoder.begin_topic(topic, len(indexes))
         async for first in in_turns(range(0, len(indexes), PARTITIONS_AT_A_TIME), at_least=1):
             some = indexes[first : first + PARTITIONS_AT_A_TIME]

@@ -39,7 +39,8 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
             topics[topic.name].partitions += topic.partitions
     kinds = messages.ListOffsetsResponse
     response = kinds(topics=[])
-    async for is_first, name, each in in_turns(_asked_once(topics.values())):
+    asked_once = _asked_once(topics.values())
+    async for is_first, name, each in in_turns(asked_once, at_least=1):
         if is_first:
             response.topics.append(kinds.ListOffsetsTopicResponse(name=name))
         if each is None:

@@ -42,7 +42,7 @@ async def set_denied_aside(
         return produce, {}
     allowed: Topics = []
     refused: dict[PartitionKey, PartitionAnswer] = {}
-    async for topic in in_turns(produce.topics):
+    async for topic in in_turns(produce.topics, at_least=1):
         key = topic[1] or topic[0] or ""
         if key not in denied:
             allowed.append(topic)

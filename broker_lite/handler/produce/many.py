@@ -51,7 +51,7 @@ async def plain_request(request: LargeRequest) -> ProduceRequest:
     body, request.decoded = request.decoded, None
     by_id = request.api_version >= _TOPIC_IDS_FROM
     topics: Topics = []
-    async for topic in in_turns(body.topic_data):
+    async for topic in in_turns(body.topic_data, at_least=1):
         partitions: Partitions = []
         async for each in in_turns(topic.partition_data):
             partitions.append((each.index, each.records))

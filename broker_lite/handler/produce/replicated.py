@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from broker_lite.control.rounds import AtMost, Wake
+from broker_lite.control.rounds import Wait
 from broker_lite.errors import ErrorCode, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.large import in_turns
@@ -55,37 +55,37 @@ async def wait_until_replicated(
                 answers[key] = _failed(answer, *_outcome_without_log(context, topic.topic_id))
             else:
                 pending[key] = _Pending(topic.topic_id, log, required_offset)
-    async with AtMost(context.cluster.rounds, max(timeout_ms, 0) / _MS_PER_S):
-        while await _still_pending(context, pending, answers):
-            pass
+    with Wait(context.cluster.rounds, max(timeout_ms, 0) / _MS_PER_S) as waiting:
+        while pending and not waiting.is_over:
+            await _settle_or_wait(context, pending, answers, waiting)
     for key in pending:
         answers[key] = _failed(answers[key], ErrorCode.REQUEST_TIMED_OUT, _TIMED_OUT)
 
 
-async def _still_pending(
+async def _settle_or_wait(
     context: HandlerContext,
     pending: dict[PartitionKey, _Pending],
     answers: dict[PartitionKey, PartitionAnswer],
-) -> bool:
+    waiting: Wait,
+) -> None:
     """Settle the partitions that need not wait; if any is left, wait for the next change."""
-    wake = Wake(context.cluster.rounds)
+    waiting.begin()
     visibilities = []
     try:
         for key, each in [*pending.items()]:
             verdict = _look(context, each)
             if verdict is None:
                 visibilities.append(each.log.visibility)
-                each.log.visibility.add_waiter(wake)
+                each.log.visibility.add_waiter(waiting)
                 continue
             del pending[key]
             if verdict[0]:
                 answers[key] = _failed(answers[key], *verdict)
         if pending:
-            await wake.event.wait()
+            await waiting.until_change()
     finally:
         for visibility in visibilities:
-            visibility.remove_waiter(wake)
-    return bool(pending)
+            visibility.remove_waiter(waiting)
 
 
 def _required_offset(answer: PartitionAnswer, records: memoryview, log: "Log | None") -> int:

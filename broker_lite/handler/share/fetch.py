@@ -19,9 +19,7 @@ Not done: records of synthetic topics, which are not acquired; faults in record 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import anyio
-
-from broker_lite.control.rounds import AtMost, Wake
+from broker_lite.control.rounds import Wait
 from broker_lite.coordinator.share_records.acquire import Wish
 from broker_lite.coordinator.share_records.partition import SharePartition
 from broker_lite.coordinator.share_records.sessions import (
@@ -285,30 +283,28 @@ async def _wait(
     """
     shares = context.groups.shares
     keys = [found.key for found, _ in ready]
-    async with AtMost(context.cluster.rounds, max_wait_ms / _MS_PER_S):
-        while True:
-            wake = Wake(context.cluster.rounds)
-            shares.listeners.add(keys, wake)
+    with Wait(context.cluster.rounds, max_wait_ms / _MS_PER_S) as waiting:
+        while not waiting.is_over:
+            waiting.begin()
+            shares.listeners.add(keys, waiting)
             for found, _ in ready:
-                found.log.visibility.add_waiter(wake)
+                found.log.visibility.add_waiter(waiting)
             try:
                 if any(_is_lost(context, *each) for each in ready):
                     return False
-                if await _is_enough(context, ready, enough):
-                    # what was acquired is told, also if the time ends meanwhile
-                    with anyio.CancelScope(shield=True):
-                        is_answered = await _acquire(context, ready, answers, enough)
-                    if is_answered:
-                        return True
+                if await _is_enough(context, ready, enough) and await _acquire(
+                    context, ready, answers, enough
+                ):
+                    return True
                 if shares.held.may_acquire():
-                    shares.listeners.stop_for_memory(wake)
+                    shares.listeners.stop_for_memory(waiting)
                 context.nothing_to_give.start()
-                await wake.event.wait()
+                await waiting.until_change()
             finally:
                 context.nothing_to_give.stop()
-                shares.listeners.remove(keys, wake)
+                shares.listeners.remove(keys, waiting)
                 for found, _ in ready:
-                    found.log.visibility.remove_waiter(wake)
+                    found.log.visibility.remove_waiter(waiting)
     return False
 
 

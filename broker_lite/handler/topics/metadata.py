@@ -203,7 +203,7 @@ async def _topics(
     """Return the requested topics, encoded; each one is looked up when its turn comes."""
     encoder = TopicEncoder(context, version)
     encoded = EncodedElements()
-    async for found in in_turns(_found(context.metadata, wanted, operations)):
+    async for found in in_turns(_found(context.metadata, wanted, operations), at_least=1):
         if isinstance(found, Topic):
             encoded.append(await encoder.encode(found, operations(found.name)))
         else:

@@ -5,6 +5,7 @@ Rules: P-80 to P-82, P-87, P-89 to P-91.
 
 import asyncio
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from broker_lite.control.cluster.elections import change
 from broker_lite.control.metadata.topic import NO_LEADER, PartitionRegistration, Topic
 from broker_lite.control.topics.topic_rules import Growth, NewTopic
+from broker_lite.handler import large
 from broker_lite.handler.context import Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.encoded_topics import EncodedTopics
@@ -199,9 +201,10 @@ def encodings(monkeypatch: pytest.MonkeyPatch) -> list[PartitionRegistration]:
     return found
 
 
-def ask(broker: HandlerBroker) -> Any:
+def ask(broker: HandlerBroker, *names: str) -> Any:
     kind = messages.MetadataRequest
-    body = memoryview(kind.encode(kind(topics=[ENTRY(name="t")]), 12))
+    topics = [ENTRY(name=name) for name in names or ("t",)]
+    body = memoryview(kind.encode(kind(topics=topics), 12))
     return dispatch(broker.context, Request(3, 12, 1, "test", body, 0, True))
 
 
@@ -236,6 +239,30 @@ def test_a_client_that_leaves_in_the_midst_lets_the_next_one_go_on(
 
     assert count_of(asyncio.run(run())) == MANY
     assert MANY < len(encodings) < 2 * MANY
+
+
+def test_topics_that_are_encoded_within_a_turn_each_hold_up_nobody(
+    broker: HandlerBroker,
+    encodings: list[PartitionRegistration],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As those of 1,000 partitions."""
+    names = [f"t{number}" for number in range(16)]
+    plans = [broker.cluster.plan_topic(NewTopic(name, 1, 1)) for name in names]
+    broker.cluster.create_topics(plans)
+    monkeypatch.setattr(large, "perf_counter", lambda: len(encodings) * large.TURN_S * 0.6)
+    done: list[int] = []
+
+    async def run() -> None:
+        asking = asyncio.ensure_future(ask(broker, *names))
+        while not asking.done():
+            done.append(len(encodings))
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert done[0] == 0
+    assert len(encodings) == len(names)
+    assert max(after - before for before, after in pairwise([*done, len(names)])) <= 2
 
 
 def test_small_topics_are_encoded_once_too(

@@ -67,6 +67,16 @@ def test_a_life_without_a_full_collection_leaves_frozen_objects_as_they_are() ->
 
 
 @pytest.mark.usefixtures("no_collection")
+def test_full_collections_come_sooner_and_are_shorter_in_a_life() -> None:
+    usual = gc.get_threshold()
+    survivors = Survivors()
+    survivors.begin(is_first_life=False)
+    assert gc.get_threshold() == (*usual[:2], 3)
+    survivors.end()
+    assert gc.get_threshold() == usual
+
+
+@pytest.mark.usefixtures("no_collection")
 def test_a_life_that_has_not_begun_ends_with_collections() -> None:
     callbacks = list(gc.callbacks)
     survivors = Survivors()
