@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conformance.share.scene import LOCK_MS, Got, ShareScene, clients
+from tests.conformance.share.scene import LOCK_MS, TURN_MS, Got, ShareScene, clients
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
 
@@ -101,11 +101,16 @@ def test_k15_k31_a_lock_ends_and_who_had_it_is_refused(scene: ShareScene) -> Non
 @pytest.mark.parametrize("end", ["leave", "kill"])
 @clients("franz", "confluent")
 def test_k16_others_get_what_a_member_had_when_it_ended(scene: ShareScene, end: str) -> None:
-    scene.begin(numbers(3))
+    scene.begin(numbers(2))
     member, other = scene.member("member", max=2), scene.member("other", max=3)
     done, held = scene.take(member, 2)
     scene.told(member, "accept", [done])
+    # franz-go may fetch once more as its poll ends: it would keep the next record for a poll that
+    # never comes. Such a fetch has waited in vain when this poll is over.
+    assert scene.poll(other, 5 * TURN_MS) == []
+    scene.produce(["2"])
     (rest,) = scene.take(other)
+    assert (rest.value, rest.deliveries) == ("2", 1)
     scene.told(other, "accept", [rest])
     getattr(member, end)()
     (again,) = scene.take(other)
