@@ -125,10 +125,6 @@ def acknowledge(
         _check_split(partition, accepted)
     settled: list[Run] = []
     for each in accepted:
-        if len(each.types) > 1:  # from then on each record counts by itself
-            first = max(each.first_offset, partition.start_offset)
-            for batch in partition.in_flight.within(first, each.last_offset):
-                batch.is_split = True
         settled += _apply(partition, each, now_ms)
     return partition.changed(settled)
 
@@ -137,6 +133,9 @@ def check_acquired(
     partition: SharePartition, member_id: str, batches: Sequence[Acknowledgement]
 ) -> Sequence[Acknowledgement]:
     """Check that a member has acquired the records that it says something about.
+
+    A batch that it names in parts counts record by record from then on, which only texts of errors
+    tell.
 
     Returns:
         What is not about records before the start offset.
@@ -235,6 +234,9 @@ def _check_batch(
             raise InvalidRecordState(text)
         if run.member_id != member_id:
             raise InvalidRecordState(_NOT_OWNER if batch.is_split else _NOT_OWNER_OF_BATCH)
+    is_whole = begin <= batch.first and batch.last <= asked.last_offset
+    if not is_whole or len(asked.types) > 1:
+        batch.is_split = True  # it stays so, even if a later batch of the request is refused
 
 
 def _apply(partition: SharePartition, asked: Acknowledgement, now_ms: int) -> list[Run]:

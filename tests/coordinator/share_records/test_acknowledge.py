@@ -80,6 +80,22 @@ def test_k31_records_that_are_not_acquired(driver: Driver) -> None:
         driver.say((0, 1, [1]), (1, 2, [1]))
 
 
+@pytest.mark.parametrize("said", [(5, 7, [1]), (0, 9, [1] * 10)])
+def test_k31_a_batch_that_was_named_in_parts_counts_record_by_record(
+    driver: Driver, said: tuple[int, int, list[int]]
+) -> None:
+    """Also if the request was refused; one that named all of it as a whole changes nothing."""
+    with pytest.raises(InvalidRequest):
+        driver.say((0, 9, [1]), (50, 60, [1]))
+    with pytest.raises(InvalidRecordState, match="not the owner of batch record"):
+        driver.say((6, 6, [1]), member="n")
+    with pytest.raises(InvalidRequest):
+        driver.say(said, (50, 60, [1]))
+    with pytest.raises(InvalidRecordState, match="not the owner of offset"):
+        driver.say((6, 6, [1]), member="n")
+    driver.say((0, 9, [1]))
+
+
 def test_k31_records_before_the_start_do_nothing(driver: Driver) -> None:
     driver.say((0, 9, [1]))
     updates = len(driver.updates)
