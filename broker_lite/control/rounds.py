@@ -36,7 +36,8 @@ class Rounds:
             now_s: the machine's time.
         """
         self._now_s = now_s
-        # one object for each, which is there anyhow: 10,000 more would call the garbage collector
+        # What each request waits for. A closure for each would be a new object, and 10,000 of them
+        # start the garbage collector in the midst of the Produce that wakes their requests.
         self._waiting: deque[asyncio.Future[None] | anyio.Event] = deque()
         self._began_s = 0.0
         self._goes_on = False
@@ -85,7 +86,7 @@ class Rounds:
         # the loop calls what is woken between these two
         loop.call_soon(self._own_begins)
         while self._waiting and count < self._most:
-            count += _goes_on(self._waiting.popleft())
+            count += _let_go_on(self._waiting.popleft())
         if count:
             loop.call_soon(self._own_ends, count)
             self._begin()
@@ -108,7 +109,7 @@ class Rounds:
         self._each_s = self._own_s / count
 
 
-def _goes_on(waiter: asyncio.Future[None] | anyio.Event) -> bool:
+def _let_go_on(waiter: asyncio.Future[None] | anyio.Event) -> bool:
     """Let a request go on; return False if its client has gone."""
     if not isinstance(waiter, asyncio.Future):
         waiter.set()

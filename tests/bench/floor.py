@@ -5,8 +5,8 @@
 floor.c only makes the system calls of a request, and checks the checksum of a batch. The C compiler
 that setup.py uses compiles it first. The cases and the load client are those of the cost bench; the
 two servers take turns, round by round, after a warm-up. CPU is the process's user and system time,
-the least of the rounds; behind it is how much of it the system calls take, which are those of the
-floor, too. `x` is how many times the floor broker-lite costs.
+the least of the rounds; behind it stands which part of it is spent in system calls. `x` is how many
+times the floor broker-lite costs.
 """
 
 import os

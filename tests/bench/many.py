@@ -6,8 +6,8 @@
 record, which comes, and for the next one, which does not. A broker has 50,000 partitions. 10,000
 consumers in 1,000 groups join at once, heartbeat, commit, and rebalance all together. For each: CPU
 of the broker, its memory, and the longest that another client waited for an answer (`stall`; behind
-it the processor time of the event loop in
-between, which a busy machine does not make longer). `bound` is what must not be passed.
+it the processor time of the event loop in between, which a busy machine does not make longer).
+`bound` is what must not be passed.
 """
 
 import argparse

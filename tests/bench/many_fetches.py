@@ -59,7 +59,7 @@ class WaitingFetches(_Connections):
         self.ask(frame)
 
     def ask(self, frame: bytes) -> None:
-        """Ask on each connection; all are answered."""
+        """Send a request on each connection; the ones before have all been answered."""
         for connection in self._sockets.values():
             connection.sendall(frame)
 

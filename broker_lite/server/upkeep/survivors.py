@@ -26,12 +26,12 @@ _YOUNGER_COLLECTIONS: Final = 3
 class Survivors:
     """Freezes what survives from begin() to end()."""
 
-    __slots__ = ("_begun", "_froze", "_usual")
+    __slots__ = ("_froze", "_usual")
 
     def __init__(self) -> None:
-        self._begun = False
         self._froze = False
-        self._usual = gc.get_threshold()
+        # the process's thresholds, while others hold
+        self._usual: tuple[int, int, int] | None = None
 
     def begin(self, *, is_first_life: bool) -> None:
         """Turn collections on after the start, and freeze the survivors of each full one.
@@ -43,7 +43,6 @@ class Survivors:
         """
         if is_first_life:
             gc.freeze()
-        self._begun = True
         gc.callbacks.append(self._note)
         self._usual = gc.get_threshold()
         gc.set_threshold(*self._usual[:_FULL], _YOUNGER_COLLECTIONS)
@@ -52,10 +51,10 @@ class Survivors:
     def end(self) -> None:
         """Freeze nothing more; collections are on, also if the start failed."""
         gc.enable()
-        if self._begun:
-            self._begun = False
+        if self._usual is not None:
             gc.callbacks.remove(self._note)
             gc.set_threshold(*self._usual)
+            self._usual = None
 
     def release(self) -> None:
         """Let collections see all objects again, after the broker has dropped all that it had."""
