@@ -54,7 +54,7 @@ def offset_for_timestamp(
 
     Args:
         log: to search.
-        timestamp: at least 0.
+        timestamp: of any long; below 0 also records without a timestamp are found.
         from_offset: records below it were searched before.
         at_once: the caller has little time, as the event loop.
 

@@ -23,7 +23,7 @@ from broker_lite.client.partition_offsets import (
     list_offsets,
 )
 from broker_lite.client.topic_partitions import Topic, TopicPartition, find_topics
-from broker_lite.commands.shared.moments import parse_duration, parse_moment
+from broker_lite.commands.shared.moments import parse_ago, parse_moment
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError
 
@@ -221,7 +221,7 @@ class ResetPlan:
             return self._at(parse_moment(options.to_datetime), partitions)
         if options.by_duration is not None:
             now_ms = round(time.time() * 1000)
-            return self._at(now_ms - parse_duration(options.by_duration), partitions)
+            return self._at(parse_ago(options.by_duration, now_ms), partitions)
         return self._ends(EARLIEST if options.to_earliest else LATEST, partitions)
 
     def _scope(self) -> Iterable[TopicPartition]:

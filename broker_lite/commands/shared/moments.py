@@ -4,19 +4,10 @@
 P1DT2H3M4.5S                          days, hours, minutes, seconds
 """
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime
 
 from broker_lite.errors import SettingsError
-
-_DURATION: Final = re.compile(
-    r"(?P<sign>[+-]?)P(?:(?P<days>[+-]?\d+)D)?"
-    r"(?:T(?=[+-]?\d)(?:(?P<hours>[+-]?\d+)H)?(?:(?P<minutes>[+-]?\d+)M)?"
-    r"(?:(?P<seconds>[+-]?\d+(?:\.\d{0,9})?)S)?)?",
-    re.IGNORECASE | re.ASCII,
-)
-_UNITS: Final = ("days", "hours", "minutes", "seconds")
+from broker_lite.settings.configs.java_duration import InvalidDuration, duration_ns, ms_before
 
 
 def parse_moment(text: str) -> int:
@@ -36,18 +27,13 @@ def parse_moment(text: str) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def parse_duration(text: str) -> int:
-    """Return a duration in ms.
+def parse_ago(text: str, now_ms: int) -> int:
+    """Return the moment that lies a duration ago, in ms since 1970; it may lie before.
 
     Raises:
-        SettingsError: the text is not a duration.
+        SettingsError: the text is not a duration, or one that is too long for Kafka.
     """
-    match = _DURATION.fullmatch(text)
-    if match is None or not any(match[unit] for unit in _UNITS):
-        raise SettingsError(f"{text}: not a duration like P1DT2H3M4S")
     try:
-        duration = timedelta(**{unit: float(match[unit] or 0) for unit in _UNITS})
-    except OverflowError as error:
-        raise SettingsError(f"{text}: too long a duration") from error
-    sign = -1 if match["sign"] == "-" else 1
-    return sign * round(duration.total_seconds() * 1000)
+        return ms_before(now_ms, duration_ns(text))
+    except InvalidDuration as error:
+        raise SettingsError(f"{text}: {error}") from error

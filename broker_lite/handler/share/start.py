@@ -3,23 +3,18 @@
 See: K-20 (ShareGroupAutoOffsetResetStrategy, SharePartition.startOffsetDuringInitialization).
 """
 
-import re
-from datetime import timedelta
 from typing import Final
 
 from broker_lite.coordinator.share_records.settings import ShareSettings
+from broker_lite.errors import UnknownServerError
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, search_heavy
 from broker_lite.log.log import Log
 from broker_lite.log.timestamps import HeavyBatch, offset_for_timestamp
+from broker_lite.settings.configs.group_config import BY_DURATION
+from broker_lite.settings.configs.java_duration import InvalidDuration, duration_ns, ms_before
 
 _EARLIEST: Final = "earliest"
-_BY_DURATION: Final = "by_duration:"
-_DURATION: Final = re.compile(
-    r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?"
-    r"(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?"
-)
-_MS: Final = timedelta(milliseconds=1)
 
 
 async def start_offset_of(log: Log, settings: ShareSettings, context: HandlerContext) -> int:
@@ -27,21 +22,19 @@ async def start_offset_of(log: Log, settings: ShareSettings, context: HandlerCon
 
     Raises:
         KafkaStorageError: the log cannot be read.
+        UnknownServerError: the group begins so long ago that no timestamp says it.
     """
     if settings.offset_reset == _EARLIEST:
         return log.log_start_offset
-    if settings.offset_reset.startswith(_BY_DURATION):
-        age_ms = duration_ms(settings.offset_reset.removeprefix(_BY_DURATION))
-        return await _offset_at(log, max(context.clock.now_ms() - age_ms, 0), context)
+    if settings.offset_reset.startswith(BY_DURATION):
+        age_ns = duration_ns(settings.offset_reset.removeprefix(BY_DURATION))
+        try:
+            timestamp_ms = ms_before(context.clock.now_ms(), age_ns)
+        except InvalidDuration:
+            # Kafka accepts the config, too, and then answers each fetch so.
+            raise UnknownServerError from None
+        return await _offset_at(log, timestamp_ms, context)
     return log.high_watermark
-
-
-def duration_ms(text: str) -> int:
-    """Return the milliseconds of a duration as Java writes it: PnDTnHnMn.nS."""
-    match = _DURATION.fullmatch(text)
-    assert match is not None  # the config was checked when it was set
-    parts = {name: float(value) for name, value in match.groupdict("0").items()}
-    return timedelta(**parts) // _MS
 
 
 async def _offset_at(log: Log, timestamp_ms: int, context: HandlerContext) -> int:

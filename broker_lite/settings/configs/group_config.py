@@ -3,13 +3,13 @@
 Most of them take their default and their bounds from settings of the broker.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidConfig
+from broker_lite.settings.configs.java_duration import InvalidDuration, duration_ns
 from broker_lite.settings.setting import ConfigType, InvalidValue, Setting
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.values import Between, OneOf, Value, rejected
@@ -24,22 +24,23 @@ class GroupSetting(NamedTuple):
     max_name: str | None = None
 
 
-_DURATION: Final = re.compile(
-    r"by_duration:P(?=[\dT])(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d{1,9})?S)?)?"
-)
+BY_DURATION: Final = "by_duration:"
+"""Where a share group may begin to read: a duration ago, which follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
     """Allows where a share group may begin: earliest, latest, or a duration ago.
 
-    Source: ShareGroupAutoOffsetResetStrategy.
+    A duration that is no time at all is allowed, one below that is not.
+
+    Source: ShareGroupAutoOffsetResetStrategy, AutoOffsetResetStrategy.fromString.
     """
 
     def check(self, name: str, value: Value) -> None:
         """Raise InvalidValue unless it is one of both words or a duration."""
         text = str(value)
-        if text in {"earliest", "latest"} or _DURATION.fullmatch(text):
+        if text in {"earliest", "latest"} or _is_ago(text):
             return
         reason = (
             f"Invalid value `{text}` for configuration {name}. The value must be either 'earliest',"
@@ -50,6 +51,15 @@ class OffsetReset:
     def describe(self) -> str:
         """Return the words, and the form of a duration."""
         return "earliest, latest, by_duration:<PnDTnHnMn.nS>"
+
+
+def _is_ago(text: str) -> bool:
+    if not text.startswith(BY_DURATION):
+        return False
+    try:
+        return duration_ns(text.removeprefix(BY_DURATION)) >= 0
+    except InvalidDuration:
+        return False
 
 
 def _bounded(kind: str, what: str, doc: str, low: int) -> GroupSetting:

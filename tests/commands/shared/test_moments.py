@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.commands.shared.moments import parse_duration, parse_moment
+from broker_lite.commands.shared.moments import parse_ago, parse_moment
 from broker_lite.errors import SettingsError
 
 
@@ -35,15 +35,21 @@ def test_no_moments(text: str) -> None:
     ],
 )
 def test_durations(text: str, duration_ms: int) -> None:
-    assert parse_duration(text) == duration_ms
+    assert parse_ago(text, 2_000_000_000_000) == 2_000_000_000_000 - duration_ms
 
 
 @pytest.mark.parametrize("text", ["", "xx", "P", "PT", "P1DT", "1D", "PT1S2M", "P1.5D"])
 def test_no_durations(text: str) -> None:
     with pytest.raises(SettingsError, match="not a duration"):
-        parse_duration(text)
+        parse_ago(text, 0)
 
 
 def test_too_long_a_duration() -> None:
-    with pytest.raises(SettingsError, match="too long"):
-        parse_duration("P9999999999999999D")
+    for text in (
+        "P9999999999999999D",
+        "P106752991167D",
+        "-P106752991167D",
+        "PT1" + "0" * 5000 + "S",
+    ):
+        with pytest.raises(SettingsError, match="too long"):
+            parse_ago(text, 2_000_000_000_000)

@@ -9,7 +9,6 @@ import pytest
 from broker_lite.coordinator.share_records.held_states import RUN_BYTES
 from broker_lite.coordinator.share_records.parts import RUNS_MAX
 from broker_lite.coordinator.share_records.states import ShareKey
-from broker_lite.handler.share.start import duration_ms
 from tests.handler.share.share_requests import Sharer, acquired
 from tests.support.handler_broker import HandlerBroker, handler_broker
 
@@ -116,14 +115,6 @@ def test_where_a_group_begins(broker: HandlerBroker, reset: str, first: int) -> 
     at_once = acquired(sharer.fetch())
     sharer.append(3)
     assert [*at_once, *acquired(sharer.fetch())][0][0] == first
-
-
-@pytest.mark.parametrize(
-    ("text", "ms"),
-    [("P1DT2H3M4.005S", 93_784_005), ("PT0.5S", 500), ("P2D", 172_800_000), ("PT1M", 60_000)],
-)
-def test_durations_are_javas(text: str, ms: int) -> None:
-    assert duration_ms(text) == ms
 
 
 @pytest.mark.as_written

@@ -1,7 +1,8 @@
-"""A group may begin at a time that lies in a batch that takes long to search."""
+"""K-20: where a group begins that has never read."""
 
 import pytest
 
+from broker_lite.errors import ErrorCode
 from broker_lite.log import timestamps
 from tests.handler.share.share_requests import Sharer, acquired
 from tests.support.handler_broker import HandlerBroker
@@ -17,3 +18,38 @@ def test_k20_heavy_batches_are_searched_in_a_thread(
     sharer.append(5, at_ms=now_ms - 60_000)
     sharer.beat()
     assert acquired(sharer.fetch()) == [(5, 9, 1)]
+
+
+@pytest.mark.parametrize(
+    ("duration", "first"),
+    [
+        ("P1D", 2),
+        ("P1DT-23H", 2),
+        ("p1d", 2),
+        ("PT60,5S", 2),
+        ("P9999999999D", 0),  # long before 1970, where records without a timestamp count
+        ("P106751991D", 0),
+    ],
+)
+def test_k20_where_kafka_begins(broker: HandlerBroker, duration: str, first: int) -> None:
+    sharer = Sharer(broker, earliest=False)
+    sharer.configure(**{"share.auto.offset.reset": f"by_duration:{duration}"})
+    sharer.append(2, at_ms=-1)
+    sharer.append(3, at_ms=broker.clock.now_ms() - 60_000)
+    sharer.beat()
+    assert acquired(sharer.fetch()) == [(first, 4, 1)]
+
+
+@pytest.mark.parametrize("duration", ["P106752991167D", "PT9223372036854775807S"])
+def test_k20_no_timestamp_is_so_long_ago(broker: HandlerBroker, duration: str) -> None:
+    """Kafka 4.3.1 answers each fetch like this."""
+    sharer = Sharer(broker, earliest=False)
+    sharer.configure(**{"share.auto.offset.reset": f"by_duration:{duration}"})
+    sharer.append(3)
+    sharer.beat()
+    for _ in range(2):
+        answer = sharer.fetch()[0]
+        assert (answer.error_code, answer.error_message) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
+        assert answer.acquired_records == []
+    sharer.configure(**{"share.auto.offset.reset": "by_duration:P1D"})
+    assert acquired(sharer.fetch()) == [(0, 2, 1)]

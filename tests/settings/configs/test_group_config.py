@@ -104,7 +104,23 @@ RESET = "share.auto.offset.reset"
 
 
 @pytest.mark.parametrize(
-    "text", ["earliest", "latest", "by_duration:P1DT2H3M4.5S", "by_duration:PT1H"]
+    "text",
+    [
+        "earliest",
+        "latest",
+        "by_duration:P1DT2H3M4.5S",
+        "by_duration:PT1H",
+        "by_duration:P9999999999D",
+        "by_duration:PT9223372036854775807S",
+        "by_duration:p1d",
+        "by_duration:+P1D",
+        "by_duration:P1DT-1H",
+        "by_duration:-P-1D",
+        "by_duration:PT1.S",
+        "by_duration:PT0,5S",
+        "by_duration:PT0S",
+        "by_duration:P-1DT24H",
+    ],
 )
 def test_g91_where_a_share_group_begins(text: str) -> None:
     settings = load_settings(env={}, overrides={})
@@ -113,7 +129,25 @@ def test_g91_where_a_share_group_begins(text: str) -> None:
     assert [(one.value, one.source) for one in entry.synonyms] == [(text, 8), ("latest", 5)]
 
 
-@pytest.mark.parametrize("text", ["", "never", "by_duration:P", "by_duration:PT", "by_duration:1H"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "never",
+        "none",
+        "by_duration",
+        "by_duration:",
+        "by_duration:P",
+        "by_duration:PT",
+        "by_duration:1H",
+        "BY_DURATION:PT1H",
+        "by_duration:PT99999999999999999999S",
+        "by_duration:P\u0663D",
+        "by_duration:-P1D",
+        "by_duration:P-1D",
+        "by_duration:PT-0.000000001S",
+    ],
+)
 def test_g91_where_no_share_group_begins(text: str) -> None:
     with pytest.raises(InvalidConfig, match="must be either 'earliest', 'latest' or of the format"):
         validate_group_configs(load_settings(env={}, overrides={}), {RESET: text})
