@@ -83,6 +83,12 @@ def leave_lane(request: Request) -> None:
         request.leave()
 
 
+async def enter_lane(context: HandlerContext, request: Request) -> None:
+    """Enter the lane again, if the request is a large one that has left it."""
+    if isinstance(request, LargeRequest):
+        await request.enter(context.lane)
+
+
 def lazily(count: int, make: Iterable[T]) -> list[T]:
     """Return an array of a response whose elements are made one by one while they are encoded.
 

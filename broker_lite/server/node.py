@@ -318,6 +318,8 @@ class Node:
         connection.context.telemetry.disconnected(connection.context.connection_id)
         for ended in connection.context.at_close.values():
             ended()
+        # They refer to the context: a cycle, which only the garbage collector would free.
+        connection.context.at_close.clear()
         self._shares.descriptors.give_back()
         ip = connection.client_ip
         self._connections_per_ip[ip] -= 1

@@ -124,9 +124,15 @@ async def test_a_connection_leaves_nothing_for_the_garbage_collector(
     serve: Serve, end: str
 ) -> None:
     """It would keep the receive buffer, and full collections take long in a large broker."""
+    closed: list[int] = []
 
     def are_gone() -> bool:
-        return not any(isinstance(each, ClientConnection) for each in gc.get_objects())
+        kinds = (ClientConnection, HandlerContext)
+        return not any(isinstance(each, kinds) for each in gc.get_objects())
+
+    def has_to_be_told() -> None:
+        (context,) = [each for each in gc.get_objects() if isinstance(each, HandlerContext)]
+        context.at_close["a session"] = lambda: closed.append(context.connection_id)
 
     gc.collect()
     gc.disable()
@@ -136,6 +142,7 @@ async def test_a_connection_leaves_nothing_for_the_garbage_collector(
             await client.send(request_frame(ECHO))
             await client.answer()
             assert not are_gone()
+            has_to_be_told()
             if end == "reset":
                 client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             if end == "broken":
@@ -143,6 +150,7 @@ async def test_a_connection_leaves_nothing_for_the_garbage_collector(
                 assert await client.receive(1) == b""
             client.close()
             await served.until(are_gone)
+            assert len(closed) == 1
     finally:
         gc.enable()
 

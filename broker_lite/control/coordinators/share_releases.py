@@ -4,15 +4,32 @@ Each end is written, and a session may have very many share partitions. Who want
 has it done at once, so that nobody notices.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 from broker_lite.control.coordinators.background import Background
+from broker_lite.coordinator.share_records.sessions import SharedPartition
 from broker_lite.coordinator.share_records.states import ShareKey
 
 _AT_ONCE: Final = 32
 """So many share partitions are released before the request that ends a session is answered."""
+
+
+def keys_among(
+    held: Collection[ShareKey], group_id: str, partitions: Collection[SharedPartition]
+) -> list[ShareKey]:
+    """Return which of the share partitions that are held belong to the session of a member.
+
+    Args:
+        held: the share partitions of all groups, found by key.
+        group_id: of the member.
+        partitions: of its session, found by key; most of them may not exist.
+    """
+    if len(held) < len(partitions):
+        return [key for key in held if key.group_id == group_id and key[1:] in partitions]
+    named = (ShareKey(group_id, *each) for each in partitions)
+    return [key for key in named if key in held]
 
 
 class ShareReleases:

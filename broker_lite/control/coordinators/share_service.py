@@ -9,6 +9,7 @@ that the broker of this process leads.
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from time import perf_counter
 
 from broker_lite.control.clock import Clock
@@ -26,7 +27,7 @@ from broker_lite.control.coordinators.replication_waits import ReplicationWaits
 from broker_lite.control.coordinators.share_leaders import share_leader
 from broker_lite.control.coordinators.share_listeners import ShareListeners
 from broker_lite.control.coordinators.share_log import ShareLog
-from broker_lite.control.coordinators.share_releases import ShareReleases
+from broker_lite.control.coordinators.share_releases import ShareReleases, keys_among
 from broker_lite.control.coordinators.share_said import ShareSaid
 from broker_lite.control.coordinators.share_settings import share_settings
 from broker_lite.control.coordinators.state_topic import StateTopic
@@ -37,6 +38,7 @@ from broker_lite.control.topics.internal_topics import SHARE_TOPIC
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.held_states import NO_ROOM, HeldStates
 from broker_lite.coordinator.share_records.partition import SharePartition, runs_of_state
+from broker_lite.coordinator.share_records.sessions import SharedPartition
 from broker_lite.coordinator.share_records.settings import ShareSettings
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import ShareKey
@@ -241,15 +243,16 @@ class Shares:
             self._timers.set(key, deadline_ms)
             self._alarm.due_at(deadline_ms)
 
-    def release(self, group_id: str, member_id: str, keys: Iterable[ShareKey]) -> None:
+    def release(
+        self, group_id: str, member_id: str, partitions: Collection[SharedPartition]
+    ) -> None:
         """End all locks of a member whose share session has ended; most of many by and by.
 
         Who wants to read from a share partition before that has its locks end at once.
 
         See: K-16 (SharePartitionManager.releaseSession).
         """
-        released = [key for key in keys if key.group_id == group_id and key in self._partitions]
-        self._releases.add(released, member_id)
+        self._releases.add(keys_among(self._partitions, group_id, partitions), member_id)
 
     def forget_group(self, group_id: str, node_id: int) -> None:
         """Forget what a group has in flight of the partitions that a broker leads.
@@ -260,7 +263,7 @@ class Shares:
         """
         keys = [
             key
-            for key in {**self._begun, **self._partitions}
+            for key in chain(self._begun, self._partitions)
             if key.group_id == group_id and share_leader(self._cluster, key).leader == node_id
         ]
         self._releases.add(keys, None)

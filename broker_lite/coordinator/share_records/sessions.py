@@ -9,7 +9,8 @@ there were too many sessions.
 Rule: G-114 (ShareSessionCache).
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from broker_lite.errors import (
@@ -90,12 +91,23 @@ class ShareSessions:
         self._count_max = count_max
         self._partitions_max = partitions_max
         self._by_key: dict[tuple[str, str], ShareSession] = {}
+        self._by_connection: dict[int, dict[tuple[str, str], ShareSession]] = {}
+        self._by_group: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def __iter__(self) -> Iterator[ShareSession]:
-        return iter(self._by_key.values())
+    def get(self, group_id: str, member_id: str) -> ShareSession | None:
+        """Return the session of a member, if there is one."""
+        return self._by_key.get((group_id, member_id))
+
+    def of_connection(self, connection_id: int) -> list[ShareSession]:
+        """Return the sessions that began on a connection."""
+        return [*self._by_connection.get(connection_id, {}).values()]
+
+    def has_group(self, group_id: str) -> bool:
+        """Return whether a member of the group has a session."""
+        return group_id in self._by_group
 
     def begin(self, group_id: str, member_id: str, connection_id: int) -> ShareSession:
         """Begin a session; it replaces the member's old one.
@@ -110,6 +122,8 @@ class ShareSessions:
         if len(self._by_key) >= self._count_max:
             raise ShareSessionLimitReached
         session = self._by_key[key] = ShareSession(group_id, member_id, connection_id)
+        self._by_connection.setdefault(connection_id, {})[key] = session
+        self._by_group[group_id] += 1
         return session
 
     def update(
@@ -124,7 +138,8 @@ class ShareSessions:
             ShareSessionLimitReached: all sessions together would have too many; nothing changes.
         """
         count = len(session.partitions)
-        if added:
+        # To count exactly takes long, and is needed near the limit only.
+        if added and self.partition_count + len(added) > self._partitions_max:
             after = session.partitions.keys() | set(added)
             after.difference_update(forgotten)
             more = len(after) - count
@@ -165,7 +180,15 @@ class ShareSessions:
         """End a session; return False if it has ended already, or another one has replaced it."""
         if not self._is_current(session):
             return False
-        del self._by_key[session.group_id, session.member_id]
+        key = session.group_id, session.member_id
+        del self._by_key[key]
+        began_there = self._by_connection[session.connection_id]
+        del began_there[key]
+        if not began_there:
+            del self._by_connection[session.connection_id]
+        self._by_group[session.group_id] -= 1
+        if not self._by_group[session.group_id]:
+            del self._by_group[session.group_id]
         self.partition_count -= len(session.partitions)
         return True
 

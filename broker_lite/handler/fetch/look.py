@@ -16,7 +16,7 @@ from broker_lite.handler.fetch.read import (
     read_partitions,
 )
 from broker_lite.handler.fetch.slow import hold_back
-from broker_lite.handler.large import LargeRequest, leave_lane
+from broker_lite.handler.large import LargeRequest, enter_lane, leave_lane
 from broker_lite.wire.fetch_request import FetchRequest
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ async def look_again(
     if read.must_wait(terms, len(partitions)):
         leave_lane(request)
         await wait(cluster, terms, partitions, read, context.nothing_to_give)
-        if isinstance(request, LargeRequest):
-            await request.enter(context.lane)
+        await enter_lane(context, request)
         read = await _look(cluster, terms, partitions.pending())
     if cluster.slow_topics and read.size_bytes:
         read = await hold_back(context, request, terms, partitions, read, _look)

@@ -18,7 +18,7 @@ from broker_lite.handler.context import HandlerContext, Request
 from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch.read import FetchRead, FetchTerms
-from broker_lite.handler.large import LargeRequest, in_turns, leave_lane, let_go
+from broker_lite.handler.large import enter_lane, in_turns, leave_lane, let_go
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -69,8 +69,7 @@ async def hold_back(
         await anyio.sleep(passage.rtt_s)
     finally:
         context.throttled.stop()
-    if isinstance(request, LargeRequest):
-        await request.enter(context.lane)
+    await enter_lane(context, request)
     read = await look(cluster, terms, partitions.pending())
     _count_more(passage, await _passage(context, read))
     return read

@@ -33,7 +33,13 @@ from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicId
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import Turns, leave_lane
+from broker_lite.handler.large import (
+    LargeRequest,
+    Turns,
+    enter_lane,
+    handle_large,
+    leave_lane,
+)
 from broker_lite.handler.share.acknowledge import (
     Answers,
     acknowledge_all,
@@ -52,13 +58,15 @@ from broker_lite.handler.share.partition import (
 )
 from broker_lite.handler.share.read import Room, read_and_acquire, readable_bytes
 from broker_lite.handler.share.readers import check_reader
-from broker_lite.handler.share.sessions import begin_session, end_session, sessions_of
+from broker_lite.handler.share.sessions import begin_session, end_session, listed, sessions_of
 from broker_lite.wire import messages
 
 _BY_RECORDS: Final = 1
 _MS_PER_S: Final = 1000
 _SHORT_PARTITIONS_MAX: Final = 256
 """An answer of so many partitions is encoded at once."""
+_LONG_SESSION: Final = 1000
+"""A request of a session with more partitions is a large one, however short it is."""
 
 
 class Enough(NamedTuple):
@@ -84,7 +92,7 @@ Ready = list[tuple[Found, SharePartition]]
 
 
 @answers_when_flushed
-async def handle(context: HandlerContext, request: Request) -> Parts:
+async def handle(context: HandlerContext, request: Request) -> Parts | None:
     """Let a member acquire records.
 
     Rule: K-33 (KafkaApis.handleShareFetchRequest).
@@ -94,19 +102,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.ShareFetchRequest, request)
     message = messages.ShareFetchResponse
     group_id = body.group_id or ""
+    if not isinstance(request, LargeRequest) and _is_long(context, group_id, body.member_id):
+        return await handle_large(handle, context, request)
     try:
         check_reader(context, group_id)
-        session = _session(context, body, group_id)
+        session = await _session(context, body, group_id)
         answers = await acknowledge_all(
             context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
         )
         if answers:
             await wait_until_kept(context, request, group_id, answers)
+            await enter_lane(context, request)
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
         elif not body.is_renew_ack:
-            leave_lane(request)
-            await _fetch(context, body, session, answers)
+            await _fetch(context, request, body, session, answers)
     except BrokerError as error:
         refusal = message(error_code=error.code, error_message=error.message)
         return encode(message, refusal, request)
@@ -116,7 +126,13 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(message, response, request)
 
 
-def _session(
+def _is_long(context: HandlerContext, group_id: str, member_id: str | None) -> bool:
+    """Return whether the member has a session of very many partitions."""
+    session = sessions_of(context).get(group_id, member_id or "")
+    return session is not None and len(session.partitions) > _LONG_SESSION
+
+
+async def _session(
     context: HandlerContext, body: messages.ShareFetchRequest, group_id: str
 ) -> ShareSession:
     """Return the session of a request, with the partitions that it adds and forgets.
@@ -130,12 +146,15 @@ def _session(
         body.max_bytes or body.max_records or body.max_wait_ms or body.min_bytes
     ):
         raise InvalidRequest
-    sessions = sessions_of(context)
-    named = [
-        SharedPartition(topic.topic_id, each.partition_index)
+    named = await listed(
+        (topic.topic_id, (each.partition_index for each in topic.partitions))
         for topic in body.topics
-        for each in topic.partitions
-    ]
+    )
+    forgotten = await listed(
+        (topic.topic_id, topic.partitions) for topic in body.forgotten_topics_data
+    )
+    # Nothing below waits: the session changes as a whole.
+    sessions = sessions_of(context)
     if body.share_session_epoch == INITIAL_EPOCH:
         if said_by(body):
             raise InvalidRequest
@@ -143,17 +162,13 @@ def _session(
     if body.share_session_epoch == FINAL_EPOCH:
         return sessions.find(group_id, member_id)
     session = sessions.go_on(group_id, member_id, body.share_session_epoch)
-    forgotten = [
-        SharedPartition(topic.topic_id, index)
-        for topic in body.forgotten_topics_data
-        for index in topic.partitions
-    ]
     sessions.update(session, named, forgotten)
     return session
 
 
 async def _fetch(
     context: HandlerContext,
+    request: Request,
     body: messages.ShareFetchRequest,
     session: ShareSession,
     answers: Answers,
@@ -172,16 +187,16 @@ async def _fetch(
     if ready and body.max_wait_ms > 0:
         # Most requests need not wait. Those that any record is enough for find out by reading.
         is_enough = enough.is_any or await _is_enough(context, ready, enough)
-        if (is_enough and await _acquire(context, ready, answers, enough)) or await _wait(
-            context, body.max_wait_ms, ready, answers, enough
-        ):
-            ready = []
-        else:
-            ready = await _ready(context, session, answers, wants_any)
+        is_answered = is_enough and await _acquire(context, ready, answers, enough)
+        if not is_answered:
+            leave_lane(request)
+            is_answered = await _wait(context, body.max_wait_ms, ready, answers, enough)
+            await enter_lane(context, request)
+        ready = [] if is_answered else await _ready(context, session, answers, wants_any)
     if ready:
         await _acquire(context, ready, answers, enough)
     if body.share_session_epoch != INITIAL_EPOCH:
-        _leave_out_old(session, answers)
+        await _leave_out_old(session, answers)
 
 
 async def _acquire(context: HandlerContext, ready: Ready, answers: Answers, enough: Enough) -> bool:
@@ -221,14 +236,16 @@ def _is_lost(context: HandlerContext, found: Found, partition: SharePartition) -
     return found.log.leader_id != context.node_id or found.log.is_deleted
 
 
-def _leave_out_old(session: ShareSession, answers: Answers) -> None:
+async def _leave_out_old(session: ShareSession, answers: Answers) -> None:
     """Leave out partitions without news, but tell once of each that was added to the session.
 
     Rule: K-33 (CachedSharePartition.maybeUpdateResponseData).
     """
-    for partition, is_new in [*session.partitions.items()]:
-        answer = answers.get(partition)
-        if answer is None:
+    turns = Turns()
+    for partition in [*answers]:
+        await turns.turn()
+        answer, is_new = answers[partition], session.partitions.get(partition)
+        if is_new is None:
             continue
         if not is_new and not _is_news(answer):
             del answers[partition]
@@ -299,9 +316,11 @@ async def _wait(
                 if shares.held.may_acquire():
                     shares.listeners.stop_for_memory(waiting)
                 context.nothing_to_give.start()
-                await waiting.until_change()
+                try:
+                    await waiting.until_change()
+                finally:
+                    context.nothing_to_give.stop()
             finally:
-                context.nothing_to_give.stop()
                 shares.listeners.remove(keys, waiting)
                 for found, _ in ready:
                     found.log.visibility.remove_waiter(waiting)

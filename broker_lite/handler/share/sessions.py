@@ -1,6 +1,6 @@
 """The share sessions of a broker's clients; one ends with the connection on which it began."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Final
 
@@ -9,11 +9,23 @@ from broker_lite.coordinator.share_records.sessions import (
     ShareSession,
     ShareSessions,
 )
-from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.errors import ShareSessionLimitReached
 from broker_lite.handler.context import HandlerContext
+from broker_lite.handler.large import Turns, some_at_a_time
 
 _AT_CLOSE: Final = "share sessions"
+_LISTED_AT_A_TIME: Final = 1024
+
+
+async def listed(topics: Iterable[tuple[bytes, Iterable[int]]]) -> list[SharedPartition]:
+    """Return the partitions of topics, each given as its id and the indexes of its partitions."""
+    partitions: list[SharedPartition] = []
+    turns = Turns()
+    for topic_id, indexes in topics:
+        for some in some_at_a_time(indexes, _LISTED_AT_A_TIME):
+            await turns.turn()
+            partitions += [SharedPartition(topic_id, index) for index in some]
+    return partitions
 
 
 def sessions_of(context: HandlerContext) -> ShareSessions:
@@ -45,8 +57,7 @@ def begin_session(
 def end_session(context: HandlerContext, session: ShareSession) -> None:
     """End a session: the records that the member has acquired are available to others."""
     sessions_of(context).end(session)
-    keys = [ShareKey(session.group_id, *each) for each in session.partitions]
-    context.groups.shares.release(session.group_id, session.member_id, keys)
+    context.groups.shares.release(session.group_id, session.member_id, session.partitions)
 
 
 def _end_all(context: HandlerContext, group_id: str) -> None:
@@ -62,9 +73,9 @@ def _end_all(context: HandlerContext, group_id: str) -> None:
     """
     sessions = sessions_of(context)
     group_ids = {group_id}
-    for session in [*sessions]:
-        if session.connection_id == context.connection_id:
-            end_session(context, session)
-            group_ids.add(session.group_id)
-    for emptied in group_ids.difference(session.group_id for session in sessions):
-        context.groups.shares.forget_group(emptied, context.node_id)
+    for session in sessions.of_connection(context.connection_id):
+        end_session(context, session)
+        group_ids.add(session.group_id)
+    for each in group_ids:
+        if not sessions.has_group(each):
+            context.groups.shares.forget_group(each, context.node_id)

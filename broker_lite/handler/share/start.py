@@ -6,7 +6,7 @@ See: K-20 (ShareGroupAutoOffsetResetStrategy, SharePartition.startOffsetDuringIn
 from typing import Final
 
 from broker_lite.coordinator.share_records.settings import ShareSettings
-from broker_lite.errors import UnknownServerError
+from broker_lite.errors import OffsetNotAvailable, UnknownServerError
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, search_heavy
 from broker_lite.log.log import Log
@@ -22,6 +22,7 @@ async def start_offset_of(log: Log, settings: ShareSettings, context: HandlerCon
 
     Raises:
         KafkaStorageError: the log cannot be read.
+        OffsetNotAvailable: no record is as new as the group's duration wants.
         UnknownServerError: the group begins so long ago that no timestamp says it.
     """
     if settings.offset_reset == _EARLIEST:
@@ -38,7 +39,11 @@ async def start_offset_of(log: Log, settings: ShareSettings, context: HandlerCon
 
 
 async def _offset_at(log: Log, timestamp_ms: int, context: HandlerContext) -> int:
-    """Return the first record that is not older; the end if there is none."""
+    """Return the offset of the first record that is not older.
+
+    Raises:
+        OffsetNotAvailable: there is none yet.
+    """
     searched = NOT_YET
     while searched.found is None:
         try:
@@ -50,5 +55,7 @@ async def _offset_at(log: Log, timestamp_ms: int, context: HandlerContext) -> in
             if searched.error is not None:
                 raise searched.error from None
         else:
-            return log.high_watermark if found is None else found.offset
+            if found is None:
+                raise OffsetNotAvailable
+            return found.offset
     return searched.found.offset

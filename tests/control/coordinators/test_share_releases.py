@@ -5,7 +5,8 @@ import pytest
 from broker_lite.control.coordinators import share_releases
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.background import Background
-from broker_lite.control.coordinators.share_releases import ShareReleases
+from broker_lite.control.coordinators.share_releases import ShareReleases, keys_among
+from broker_lite.coordinator.share_records.sessions import SharedPartition
 from broker_lite.coordinator.share_records.states import ShareKey
 
 KEYS = [ShareKey("g", b"t" * 16, partition) for partition in range(6)]
@@ -58,3 +59,13 @@ def test_k26_what_has_to_be_done_of_one_is_done_in_order_when_it_is_used() -> No
     scene.background.on_time()
     assert scene.done[4:8] == [(2, "m"), (2, None), (3, "m"), (3, None)]
     assert scene.done[8:] == [(0, None), (1, None), (5, None)]
+
+
+@pytest.mark.parametrize("missing", [0, 100])
+def test_k16_only_what_is_held_is_released(missing: int) -> None:
+    """The session may have many more partitions than exist, or fewer than others have."""
+    session = {
+        SharedPartition(b"t" * 16, index): True for index in (*range(2), *range(9, 9 + missing))
+    }
+    held = dict.fromkeys([*KEYS, ShareKey("h", b"t" * 16, 1), ShareKey("g", b"u" * 16, 0)])
+    assert keys_among(held, "g", session) == KEYS[:2]

@@ -14,6 +14,7 @@ from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import NO_START, ShareStart
 from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire
 from broker_lite.coordinator.share_records.partition import SharePartition
+from broker_lite.coordinator.share_records.sessions import SharedPartition
 from broker_lite.coordinator.share_records.state import StateBatch, StateUpdate
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, KafkaStorageError
@@ -124,8 +125,9 @@ def test_k16_k26_who_uses_a_share_partition_finds_no_lock_of_a_session_that_has_
     key, partition = begun(node)
     shares = node.groups.shares
     take(node, partition, 0, 9)
-    shares.release("h", "m", [key])
-    shares.release("g", "m", [key])
+    session = {SharedPartition(*key[1:])}
+    shares.release("h", "m", session)
+    shares.release("g", "m", session)
     assert ended(node, [key]) == [False]
     shares.run_due(key)
     assert ended(node, [key]) == [True]

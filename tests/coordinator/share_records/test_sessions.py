@@ -52,7 +52,7 @@ def test_k34_there_is_a_limit_and_a_new_session_replaces_the_old_one() -> None:
     first = sessions.begin("g", "m", 1)
     second = sessions.begin("g", "m", 1)
     assert not sessions.end(first)
-    assert [*sessions] == [second]
+    assert sessions.get("g", "m") is second
     with pytest.raises(ShareSessionLimitReached):
         sessions.begin("g", "n", 1)
     assert len(sessions) == 1
@@ -76,9 +76,27 @@ def test_the_partitions_of_all_sessions_are_bounded() -> None:
     assert sessions.partition_count == 2
     sessions.update(other, [], [ONE])  # its session was replaced
     assert sessions.partition_count == 2
-    for each in [*sessions]:
+    for each in sessions.of_connection(1):
         sessions.end(each)
     assert sessions.partition_count == 0
+
+
+def test_k26_the_sessions_of_a_connection_and_of_a_group_are_found() -> None:
+    sessions = ShareSessions(10, 100)
+    one = sessions.begin("g", "m", 1)
+    other = sessions.begin("h", "m", 1)
+    elsewhere = sessions.begin("g", "n", 2)
+    assert sessions.of_connection(1) == [one, other]
+    assert sessions.of_connection(3) == []
+    moved = sessions.begin("h", "m", 2)
+    assert sessions.of_connection(1) == [one]
+    assert sessions.of_connection(2) == [elsewhere, moved]
+    sessions.end(one)
+    assert sessions.of_connection(1) == []
+    assert sessions.has_group("g")
+    sessions.end(elsewhere)
+    assert not sessions.has_group("g")
+    assert sessions.has_group("h")
 
 
 @pytest.mark.parametrize("member_id", [None, ""])

@@ -53,3 +53,16 @@ def test_k20_no_timestamp_is_so_long_ago(broker: HandlerBroker, duration: str) -
         assert answer.acquired_records == []
     sharer.configure(**{"share.auto.offset.reset": "by_duration:P1D"})
     assert acquired(sharer.fetch()) == [(0, 2, 1)]
+
+
+def test_k20_no_record_is_so_new_yet(broker: HandlerBroker) -> None:
+    """Kafka 4.3.1 answers each fetch like this; it does not begin at the end."""
+    sharer = Sharer(broker, earliest=False)
+    sharer.configure(**{"share.auto.offset.reset": "by_duration:PT1M"})
+    sharer.append(3, at_ms=broker.clock.now_ms() - 60_001)
+    sharer.beat()
+    for _ in range(2):
+        answer = sharer.fetch()[0]
+        assert (answer.error_code, answer.error_message) == (ErrorCode.OFFSET_NOT_AVAILABLE, None)
+    sharer.append(2)
+    assert acquired(sharer.fetch()) == [(3, 4, 1)]

@@ -1,0 +1,83 @@
+"""Share sessions of very many partitions: their requests are large ones, however short they are."""
+
+import asyncio
+
+import pytest
+
+from broker_lite.handler.share import fetch, sessions
+from tests.handler.share.share_requests import Sharer, acquired, run
+from tests.support.handler_broker import HandlerBroker
+
+COUNT = 20
+
+
+@pytest.fixture
+def sharer(broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch) -> Sharer:
+    """A member with a session that counts as a long one, of partitions that do not exist."""
+    monkeypatch.setattr(fetch, "_LONG_SESSION", COUNT - 1)
+    sharer = Sharer(broker)
+    sharer.beat()
+    assert {each.error_code for each in sharer.fetch(partitions=range(1, COUNT + 1)).values()} == {
+        3
+    }
+    return sharer
+
+
+async def some_turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.as_written
+def test_a_short_request_waits_for_the_large_one_before_it(sharer: Sharer) -> None:
+    lane = sharer.broker.context.lane
+
+    async def scene() -> None:
+        await lane.enter()
+        asked = asyncio.create_task(sharer.fetch_later())
+        await some_turns()
+        assert not asked.done()
+        lane.leave()
+        assert len(await asked) == COUNT
+        # it has left the lane
+        await asyncio.wait_for(lane.enter(), 10)
+        lane.leave()
+
+    run(scene())
+
+
+@pytest.mark.as_written
+def test_large_ones_go_on_while_it_waits_for_records(sharer: Sharer) -> None:
+    lane = sharer.broker.context.lane
+
+    async def scene() -> None:
+        asked = asyncio.create_task(sharer.fetch_later(partitions=[0], max_wait_ms=60_000))
+        await some_turns()
+        await lane.enter()
+        sharer.append(3)
+        await some_turns()
+        assert not asked.done()
+        lane.leave()
+        answer = await asked
+        assert acquired(answer) == [(0, 2, 1)]
+        assert len(answer) == COUNT + 1
+
+    run(scene())
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_others_have_their_turn_while_partitions_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "_LISTED_AT_A_TIME", 2)
+
+    async def scene() -> None:
+        topics = [(b"a" * 16, range(5)), (b"b" * 16, range(3))]
+        listing = asyncio.create_task(sessions.listed(topics))
+        for _ in range(4):
+            await asyncio.sleep(0)
+            assert not listing.done()
+        listed = await listing
+        assert listed == [(topic_id, index) for topic_id, some in topics for index in some]
+
+    run(scene())
