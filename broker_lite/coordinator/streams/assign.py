@@ -98,6 +98,12 @@ class _Assignment:
         self.active_share = _Share(total, len(members))
         self.total_share = _Share(total + standbys, len(members))
 
+    def _by_load(self) -> JavaHeap[Process]:
+        heap: JavaHeap[Process] = JavaHeap()
+        for process in self.processes.values():
+            heap.add(process, process.load)
+        return heap
+
     # -- active tasks
 
     def assign_active(self) -> None:
@@ -105,12 +111,12 @@ class _Assignment:
         tasks = sorted(self.wanted.tasks(), key=lambda task: (task.partition, task.subtopology_id))
         left = [task for task in tasks if not self._return_active(task, self._active_holder(task))]
         left = [task for task in left if not self._return_active(task, self._standby_holder(task))]
-        by_load = JavaHeap(_load_of, self.processes.values())
+        by_load = self._by_load()
         for task in sorted(left):
             process = by_load.poll()
             assert process is not None, "there is a member, so there is a process"
             self._took_active(process.add_to_least_loaded(task, is_active=True))
-            by_load.add(process)
+            by_load.add(process, process.load)
 
     def _active_holder(self, task: TaskId) -> _Holder | None:
         return self.active_before.get(task)
@@ -148,7 +154,7 @@ class _Assignment:
             if count:
                 left.append((task, count))
         left.sort(key=lambda one: one[0], reverse=True)
-        by_load = JavaHeap(_load_of, self.processes.values())
+        by_load = self._by_load()
         for task, count in left:
             while count and self._add_standby(by_load, task):
                 count -= 1
@@ -181,7 +187,7 @@ class _Assignment:
                 self.total_share.took(process.add_to_least_loaded(task, is_active=False))
                 found = True
         for process in reversed(polled):
-            by_load.add(process)
+            by_load.add(process, process.load)
         return found
 
 
@@ -233,10 +239,6 @@ def _least_loaded(holders: list[_Holder], task: TaskId | None) -> _Holder | None
         ):
             least = holder
     return None if task is not None and holders[0].process.has_task(task) else least
-
-
-def _load_of(process: Process) -> float:
-    return process.load
 
 
 def _each(tasks: Tasks) -> Iterable[TaskId]:

@@ -6,7 +6,7 @@ Kafka.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from broker_lite.coordinator.placement import java_string_hash
 
@@ -50,6 +50,8 @@ def hash_order(
         hash_of: returns the spread hash of a key, where it is already known.
     """
     found = list(keys)
+    if len(found) == 1:  # the members of most processes
+        return found
     size = 1
     while size < capacity:
         size *= 2
@@ -61,54 +63,53 @@ def hash_order(
 class JavaHeap(Generic[T]):
     """A heap with the order of java.util.PriorityQueue among equals, which is not that of heapq.
 
-    Args:
-        weight: the least one is polled first. It may change only while an item is not in the heap.
-        items: are added in this order.
+    Each item has the weight that it was added with. The heap of a large group compares weights
+    half a million times, so it does not ask the items for them.
     """
 
-    __slots__ = ("_items", "_weight")
+    __slots__ = ("_items", "_weights")
 
-    def __init__(self, weight: Callable[[T], Any], items: Iterable[T]) -> None:
-        self._weight = weight
+    def __init__(self) -> None:
         self._items: list[T] = []
-        for item in items:
-            self.add(item)
+        self._weights: list[float] = []
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def add(self, item: T) -> None:
+    def add(self, item: T, weight: float) -> None:
         """Add an item: it rises while its parent is heavier."""
-        items, weight = self._items, self._weight(item)
+        items, weights = self._items, self._weights
+        place = len(items)
         items.append(item)
-        place = len(items) - 1
+        weights.append(weight)
         while place > 0:
             parent = (place - 1) // 2
-            if weight >= self._weight(items[parent]):
+            if weight >= weights[parent]:
                 break
-            items[place] = items[parent]
+            items[place], weights[place] = items[parent], weights[parent]
             place = parent
-        items[place] = item
+        items[place], weights[place] = item, weight
 
     def poll(self) -> T | None:
         """Remove and return the lightest item, or None: the last one sinks from its place."""
         items = self._items
         if not items:
             return None
-        first, last = items[0], items.pop()
+        first, last, weight = items[0], items.pop(), self._weights.pop()
         if items:
-            self._sink(last)
+            self._sink(last, weight)
         return first
 
-    def _sink(self, item: T) -> None:
-        items, weight, place = self._items, self._weight(item), 0
-        while place < len(items) // 2:
-            child = 2 * place + 1
-            right = child + 1
-            if right < len(items) and self._weight(items[child]) > self._weight(items[right]):
-                child = right
-            if weight <= self._weight(items[child]):
+    def _sink(self, item: T, weight: float) -> None:
+        items, weights, place = self._items, self._weights, 0
+        last = len(items) - 1
+        while (child := 2 * place + 1) <= last:
+            lightest = weights[child]
+            if child < last and lightest > weights[child + 1]:
+                child += 1
+                lightest = weights[child]
+            if weight <= lightest:
                 break
-            items[place] = items[child]
+            items[place], weights[place] = items[child], lightest
             place = child
-        items[place] = item
+        items[place], weights[place] = item, weight

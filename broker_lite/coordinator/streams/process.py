@@ -9,16 +9,6 @@ from broker_lite.coordinator.streams.java_order import JavaHeap, hash_order
 from broker_lite.coordinator.streams.tasks import TaskId
 
 
-class _Loaded:
-    """A member in the heap of its process, with the number of its tasks."""
-
-    __slots__ = ("count", "member_id")
-
-    def __init__(self, member_id: str, count: int) -> None:
-        self.member_id = member_id
-        self.count = count
-
-
 class Process:
     """A process of the application.
 
@@ -40,7 +30,7 @@ class Process:
         self.standby: dict[str, list[TaskId]] = {each: [] for each in order}
         self._task_count = 0
         self._tasks: set[TaskId] = set()
-        self._by_load: JavaHeap[_Loaded] | None = None
+        self._by_load: JavaHeap[str] | None = None
 
     @property
     def load(self) -> float:
@@ -58,22 +48,23 @@ class Process:
 
     def add_to_least_loaded(self, task: TaskId, *, is_active: bool) -> int:
         """Give a task to the member with the fewest; return how many it has now."""
-        if self._by_load is None:
-            loaded = [_Loaded(member_id, count) for member_id, count in self.counts.items()]
-            self._by_load = JavaHeap(_count_of, loaded)
-        least = self._by_load.poll()
+        if len(self.counts) == 1:  # as in most processes: a heap would take half of the time
+            (member_id,) = self.counts
+            return self._add(member_id, task, is_active=is_active)
+        by_load = self._by_load
+        if by_load is None:
+            by_load = self._by_load = JavaHeap()
+            for each, count in self.counts.items():
+                by_load.add(each, count)
+        least = by_load.poll()
         assert least is not None, "a process has a member"
-        least.count = self._add(least.member_id, task, is_active=is_active)
-        self._by_load.add(least)
-        return least.count
+        count = self._add(least, task, is_active=is_active)
+        by_load.add(least, count)
+        return count
 
     def _add(self, member_id: str, task: TaskId, *, is_active: bool) -> int:
         self._tasks.add(task)
         self._task_count += 1
         (self.active if is_active else self.standby)[member_id].append(task)
-        self.counts[member_id] += 1
-        return self.counts[member_id]
-
-
-def _count_of(loaded: _Loaded) -> int:
-    return loaded.count
+        count = self.counts[member_id] = self.counts[member_id] + 1
+        return count

@@ -4,6 +4,7 @@ Also tests: broker_lite.coordinator.streams.process.
 """
 
 from collections import Counter
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from broker_lite.coordinator.streams import java_order
 from broker_lite.coordinator.streams.assign import MemberBefore, Wanted, assign_sticky
 from broker_lite.coordinator.streams.java_order import hash_order, hashes_of
+from broker_lite.coordinator.streams.process import Process
 from broker_lite.coordinator.streams.tasks import NO_TASKS, TaskSets
 
 
@@ -93,6 +95,46 @@ def test_a_large_group_hashes_no_id_again(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(java_order, "java_string_hash", fail)
     targets = assign_sticky(before, tasks)
     assert {len(each.active["x"]) for each in targets.values()} == {1}
+
+
+def test_a_large_group_asks_for_a_load_only_if_it_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """U-16: comparing the loads would ask hundreds of thousands of times, and take half the time.
+
+    Each of the two heaps asks once for each process, and again after each task.
+    """
+    ids = [f"{each:03}" for each in range(500)]
+    before = members(**dict(zip(ids, ids, strict=True)))
+    asked = []
+
+    def load(process: Process) -> float:
+        asked.append(process)
+        return sum(process.counts.values()) / len(process.counts)
+
+    monkeypatch.setattr(Process, "load", property(load))
+    assign_sticky(before, wanted(1, "x", x=1_000))
+    heaps, polls = 2 * len(ids), 1_000 + 2 * 1_000
+    assert len(asked) <= heaps + polls
+
+
+def test_many_members_get_what_kafka_gives_them() -> None:
+    """U-16: the digest is that of an assignor that was compared with a real Kafka step by step.
+
+    Here are more members than there, so that the heaps are deep, and some processes have several.
+    """
+    tasks = wanted(2, "xy", x=150, y=70, z=20)
+    processes = {f"m{each}": f"p{each % 40}" for each in range(60)}
+    targets = assign_sticky(members(**processes), tasks)
+    rest = {key: each for key, each in processes.items() if not key.endswith("3")}
+    targets = assign_sticky(again(targets, **rest, new="p60", other="p2"), tasks)
+    shown = [
+        (member, *([(key, sorted(some)) for key, some in role.items()] for role in target))
+        for member, target in targets.items()
+    ]
+    assert sha256(repr(shown).encode()).hexdigest() == (
+        "437d33eb3d8a364169509b6a519ed8fc5b5005a7e77b2e5989c7b021080cf83f"
+    )
 
 
 @given(

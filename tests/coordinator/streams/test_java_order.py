@@ -32,15 +32,32 @@ def test_high_bits_count() -> None:
     assert hash_order(["s1001-c20", "s1001-r0"]) == ["s1001-c20", "s1001-r0"]
 
 
+def heap_of(*items: tuple[str, int]) -> JavaHeap[str]:
+    heap: JavaHeap[str] = JavaHeap()
+    for item, weight in items:
+        heap.add(item, weight)
+    return heap
+
+
 def test_the_last_of_equals_follows_the_first() -> None:
     """java.util.PriorityQueue puts the last one to the top, and lets it sink past lighter ones."""
-    heap: JavaHeap[str] = JavaHeap(lambda _: 0, "abc")
+    heap = heap_of(*((item, 0) for item in "abc"))
     assert [heap.poll() for _ in range(4)] == ["a", "c", "b", None]
     assert len(heap) == 0
 
 
 def test_lighter_items_come_first() -> None:
-    heap: JavaHeap[int] = JavaHeap(lambda item: item, [5, 3, 8, 1, 9, 2, 7])
-    heap.add(4)
-    found = [heap.poll() for _ in range(8)]
-    assert found == [1, 2, 3, 4, 5, 7, 8, 9]
+    heap = heap_of(*((str(weight), weight) for weight in (5, 3, 8, 1, 9, 2, 7)))
+    heap.add("4", 4)
+    assert "".join(heap.poll() or "" for _ in range(8)) == "12345789"
+
+
+def test_an_item_comes_back_with_another_weight() -> None:
+    """U-16: like a process that got a task. JDK 17 gives this order."""
+    heap = heap_of(*((item, 0) for item in "abcdefg"))
+    polled = []
+    for turn in range(14):
+        item = heap.poll() or ""
+        polled.append(item)
+        heap.add(item, 1 + turn // 7)
+    assert "".join(polled) == "agbdecfcfbaged"
