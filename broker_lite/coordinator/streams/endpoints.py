@@ -3,8 +3,9 @@
 A difference to Kafka: while topics of the topology are missing, members with an endpoint are told
 with the partitions that there are. Kafka refuses their heartbeats with -1.
 
-A difference to Kafka: an answer tells at most 20,000 topics and partitions of tasks. A member with
-more than are left is not told.
+A difference to Kafka: an answer tells at most 20,000 topics and partitions of tasks, where each
+endpoint counts as four, and hosts of 1,000,000 characters together. A member with more than is left
+is not told.
 
 Rule: U-11 (EndpointToPartitionsManager).
 """
@@ -14,11 +15,15 @@ from typing import Final
 
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
-from broker_lite.coordinator.streams.tasks import AssignedTasks, Tasks
+from broker_lite.coordinator.streams.tasks import AnyTasks, AssignedTasks
 from broker_lite.wire import messages
 
 ELEMENTS_MAX: Final = 20_000
-"""The most topics and partitions in an answer: 1 ms for few topics, 30 ms for 10,000 of them."""
+"""The most topics and partitions in an answer: 1 ms for few topics, 15 ms for 10,000 of them."""
+ENDPOINT_ELEMENTS: Final = 4
+"""What an endpoint counts: it takes as long as four partitions, also if its member has no task."""
+HOST_CHARACTERS_MAX: Final = 1_000_000
+"""The most characters of hosts in an answer: 1.5 ms for ASCII, up to 5 ms for other characters."""
 
 _Answer = messages.StreamsGroupHeartbeatResponse
 
@@ -28,17 +33,18 @@ def partitions_by_endpoint(
 ) -> "list[messages.StreamsGroupHeartbeatResponse.EndpointToPartitions]":
     """Return the endpoints of members that have one, with the partitions of their tasks.
 
-    Members with so many that they do not fit into the answer are left out.
+    Members with so many, or with so long a host, that they do not fit into the answer are left out.
     """
-    found, left = [], ELEMENTS_MAX
+    found, elements_left, characters_left = [], ELEMENTS_MAX, HOST_CHARACTERS_MAX
     for member in group.roster.members.values():
         endpoint = member.user_endpoint
         if endpoint is None:
             continue
-        count = _elements_max(group, member.assigned)
-        if count > left:
+        count = ENDPOINT_ELEMENTS + _elements_max(group, member.assigned)
+        if count > elements_left or len(endpoint.host) > characters_left:
             continue
-        left -= count
+        elements_left -= count
+        characters_left -= len(endpoint.host)
         told = _Answer.Endpoint(host=endpoint.host, port=endpoint.port)
         found.append(_of_member(group, member, told))
     return found
@@ -59,22 +65,21 @@ def _of_member(
     member: StreamsMember,
     endpoint: "messages.StreamsGroupHeartbeatResponse.Endpoint",
 ) -> "messages.StreamsGroupHeartbeatResponse.EndpointToPartitions":
-    tasks = member.assigned.sets()
     return _Answer.EndpointToPartitions(
         user_endpoint=endpoint,
-        active_partitions=_entries(group, tasks.active),
-        standby_partitions=_entries(group, tasks.standby),
+        active_partitions=_entries(group, member.assigned.active),
+        standby_partitions=_entries(group, member.assigned.standby),
     )
 
 
 def _entries(
-    group: StreamsGroup, tasks: Tasks
+    group: StreamsGroup, tasks: AnyTasks
 ) -> "list[messages.StreamsGroupHeartbeatResponse.TopicPartition]":
     found = input_partitions(group, tasks)
     return [_Answer.TopicPartition(topic=name, partitions=some) for name, some in found]
 
 
-def input_partitions(group: StreamsGroup, tasks: Tasks) -> Iterator[tuple[str, list[int]]]:
+def input_partitions(group: StreamsGroup, tasks: AnyTasks) -> Iterator[tuple[str, list[int]]]:
     """Iterate over the topics that tasks read, with the partitions of each.
 
     Of a topic with fewer partitions than tasks these are the first tasks, as in Kafka.

@@ -56,13 +56,13 @@ def test_topics_that_are_missing() -> None:
 
 
 def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U-11: broker-lite's own bound; a topic counts, and each partition of it."""
+    """U-11: broker-lite's own bound; an endpoint counts as four, a topic, and each partition."""
     driver = Driver(t=4, u=4)
     both = topology(subtopology("0", "t", "u"))
     driver.join("a", both, user_endpoint=HERE)
     driver.join("b", both, user_endpoint=Request.Endpoint(host="there", port=2))
     driver.settle("a", "b")
-    for most, hosts in ((12, ["here", "there"]), (11, ["here"]), (6, ["here"]), (5, [])):
+    for most, hosts in ((20, ["here", "there"]), (19, ["here"]), (10, ["here"]), (9, [])):
         monkeypatch.setattr(endpoints, "ELEMENTS_MAX", most)
         found = endpoints.partitions_by_endpoint(driver.group)
         assert [each.user_endpoint.host for each in found] == hosts
@@ -76,6 +76,29 @@ def test_a_member_with_too_much_leaves_room_for_others(monkeypatch: pytest.Monke
     driver.settle("a", "b")
     counts = {key: len(driver.has(key)["0"]) for key in "ab"}
     assert sorted(counts.values()) == [1, 2]
-    monkeypatch.setattr(endpoints, "ELEMENTS_MAX", 2)
+    monkeypatch.setattr(endpoints, "ELEMENTS_MAX", 4 + 2)
     (found,) = endpoints.partitions_by_endpoint(driver.group)
     assert found.user_endpoint.host == ("here" if counts["a"] == 1 else "there")
+
+
+def test_members_without_tasks_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U-11: each of them takes time, and a group may have thousands."""
+    driver = Driver()
+    for key in "abc":
+        driver.join(key, user_endpoint=Request.Endpoint(host=key, port=1))
+    monkeypatch.setattr(endpoints, "ELEMENTS_MAX", 2 * 4)
+    assert told(driver.beat("c", 4, endpoint_information_epoch=-2)) == [
+        ("a", [], []),
+        ("b", [], []),
+    ]
+
+
+def test_the_hosts_of_an_answer_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U-11: a host may have 32,767 bytes, so those of 2,000 members would be 60 MB."""
+    driver = Driver()
+    driver.join("a", user_endpoint=Request.Endpoint(host="there", port=2))
+    driver.join("b", user_endpoint=HERE)
+    for most, hosts in ((9, ["there", "here"]), (8, ["there"]), (4, ["here"]), (3, [])):
+        monkeypatch.setattr(endpoints, "HOST_CHARACTERS_MAX", most)
+        found = endpoints.partitions_by_endpoint(driver.group)
+        assert [each.user_endpoint.host for each in found] == hosts
