@@ -1,13 +1,17 @@
 """Bounds of a StreamsGroupHeartbeat that Kafka does not have.
 
-Each heartbeat that brings a topology is looked at whole, and each new assignment looks at the ids
-of all members. So both have to be small enough that other clients do not wait.
+Each heartbeat that brings a topology is looked at whole, each new assignment looks at the ids of
+all members, and each heartbeat of a member at its client tags. So all of them have to be small
+enough that other clients do not wait.
 
 A difference to Kafka: a topology with more than 5,000 elements is refused (130): subtopologies,
 names and configs of topics, copartition groups and their indexes together.
 
 A difference to Kafka: ids of members, processes and subtopologies of streams groups that have more
 than 250 characters are refused (42).
+
+A difference to Kafka: a heartbeat to a streams group with more than 1,000 client tags is refused
+(42).
 
 See: U-06, U-12.
 """
@@ -21,6 +25,8 @@ ELEMENTS_MAX: Final = 5_000
 """The most elements of a topology."""
 ID_CHARACTERS_MAX: Final = 250
 """The longest id: its Java hash is computed in Python, character by character."""
+TAGS_MAX: Final = 1_000
+"""The most client tags: they are sorted, counted in bytes and written, in 3 ms for so many."""
 
 
 def check_topology_size(topology: "messages.StreamsGroupHeartbeatRequest.Topology") -> None:
@@ -72,3 +78,13 @@ def check_id_sizes(request: messages.StreamsGroupHeartbeatRequest) -> None:
     for name, text in ids:
         if len(text) > ID_CHARACTERS_MAX:
             raise InvalidRequest(f"{name} has more than {ID_CHARACTERS_MAX} characters.")
+
+
+def check_tag_count(request: messages.StreamsGroupHeartbeatRequest) -> None:
+    """Demand that there are few enough client tags; this comes before anything looks at each.
+
+    Raises:
+        InvalidRequest: there are too many.
+    """
+    if len(request.client_tags or ()) > TAGS_MAX:
+        raise InvalidRequest(f"ClientTags has more than {TAGS_MAX} entries.")

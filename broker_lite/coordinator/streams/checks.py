@@ -6,7 +6,11 @@ throwIfStreamsGroupHeartbeatRequestIsInvalid).
 
 from typing import Final
 
-from broker_lite.coordinator.streams.bounds import check_id_sizes, check_topology_size
+from broker_lite.coordinator.streams.bounds import (
+    check_id_sizes,
+    check_tag_count,
+    check_topology_size,
+)
 from broker_lite.coordinator.streams.member import STATIC_LEAVE_EPOCH
 from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_blank, is_too_long
@@ -30,7 +34,8 @@ def check_heartbeat(
         told: its topology, if that was prepared.
 
     Raises:
-        InvalidRequest: a field is missing, not supported, or too long for a record.
+        InvalidRequest: a field is missing, not supported, or too long for a record, or there are
+            too many client tags.
         StreamsInvalidTopology: the topology is too large, or says how many partitions a changelog
             has.
     """
@@ -50,6 +55,7 @@ def check_heartbeat(
         _demand(complete, "If one task-type is non-null, all must be non-null.")
     if request.member_epoch != 0:
         _demand(request.topology is None, "Topology can only be provided when (re-)joining.")
+    check_tag_count(request)
     _check_texts(request, client_id, told)
     check_id_sizes(request)
 

@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from broker_lite.coordinator.streams.bounds import ELEMENTS_MAX, check_id_sizes, check_topology_size
+from broker_lite.coordinator.streams.bounds import (
+    ELEMENTS_MAX,
+    TAGS_MAX,
+    check_id_sizes,
+    check_topology_size,
+)
 from broker_lite.coordinator.streams.checks import check_heartbeat
 from broker_lite.errors import InvalidRequest, StreamsInvalidTopology
 from tests.coordinator.streams.streams_driver import Request, info, subtopology, topology
@@ -77,4 +82,15 @@ def test_a_heartbeat_with_a_long_id_is_refused() -> None:
     """U-06."""
     request = Request(group_id="g", member_id="x" * 251, member_epoch=1)
     with pytest.raises(InvalidRequest, match="MemberId has more than 250 characters"):
+        check_heartbeat(request, "c")
+
+
+@pytest.mark.parametrize("tag", ["v", "v" * 32_768])
+def test_client_tags_have_a_bound(tag: str) -> None:
+    """U-06: broker-lite's own bound, which comes before anything looks at each of the tags."""
+    tags = [Request.KeyValue(key=str(each), value="v") for each in range(TAGS_MAX)]
+    request = Request(group_id="g", member_id="m", member_epoch=1, client_tags=tags)
+    check_heartbeat(request, "c")
+    tags.append(Request.KeyValue(key="more", value=tag))
+    with pytest.raises(InvalidRequest, match="ClientTags has more than 1000 entries"):
         check_heartbeat(request, "c")
