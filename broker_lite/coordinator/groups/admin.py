@@ -7,7 +7,7 @@ Rule: G-102 to G-104.
 See: G-101.
 """
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from broker_lite.coordinator.classic.group import ClassicGroup
@@ -24,7 +24,6 @@ from broker_lite.coordinator.registry import (
     in_batches,
     is_empty,
 )
-from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.share.changes import put_group_epoch as put_share_epoch
 from broker_lite.coordinator.share.describe import describe as describe_share
 from broker_lite.coordinator.share.group import ShareGroup
@@ -101,57 +100,47 @@ class GroupAdmin:
                 )
         return response
 
-    def describe_groups(
-        self, request: messages.DescribeGroupsRequest, version: int, foreign: Container[str] = ()
-    ) -> messages.DescribeGroupsResponse:
-        """Answer a DescribeGroups, which describes classic groups only.
+    def describe_group(
+        self, group_id: str, version: int, *, is_foreign: bool = False
+    ) -> "messages.DescribeGroupsResponse.DescribedGroup":
+        """Return a group's entry in the answer to a DescribeGroups: it has classic groups only.
 
         The caller adds the authorized operations.
 
         Args:
-            request: the decoded message.
+            group_id: as the request names it.
             version: of the request.
-            foreign: those of its groups that another broker coordinates.
+            is_foreign: another broker coordinates the group.
 
         Rule: G-103.
         See: C-60.
         """
-        message = messages.DescribeGroupsResponse
-        response = message()
-        for group_id in few_repeats(request.groups):
-            if group_id in foreign:
-                error_code = ErrorCode.NOT_COORDINATOR
-                response.groups.append(
-                    message.DescribedGroup(group_id=group_id, error_code=error_code)
-                )
-                continue
-            group = self._registry.groups.get(group_id)
-            if isinstance(group, ClassicGroup):
-                response.groups.append(group.describe())
-                continue
-            described = message.DescribedGroup(
-                group_id=group_id, group_state=ClassicGroupState.DEAD.value
-            )
-            if version >= _GROUP_ID_NOT_FOUND:
-                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                described.error_message = _missing(group_id, group is not None, _CLASSIC)
-            response.groups.append(described)
-        return response
+        entry = messages.DescribeGroupsResponse.DescribedGroup
+        if is_foreign:
+            return entry(group_id=group_id, error_code=ErrorCode.NOT_COORDINATOR)
+        group = self._registry.groups.get(group_id)
+        if isinstance(group, ClassicGroup):
+            return group.describe()
+        described = entry(group_id=group_id, group_state=ClassicGroupState.DEAD.value)
+        if version >= _GROUP_ID_NOT_FOUND:
+            described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            described.error_message = _missing(group_id, group is not None, _CLASSIC)
+        return described
 
-    def describe_consumer_groups(
-        self, request: messages.ConsumerGroupDescribeRequest, foreign: Container[str] = ()
-    ) -> messages.ConsumerGroupDescribeResponse:
-        """Answer a ConsumerGroupDescribe.
+    def describe_consumer_group(
+        self, group_id: str, *, is_foreign: bool = False
+    ) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
+        """Return a group's entry in the answer to a ConsumerGroupDescribe.
 
         Args:
-            request: the decoded message.
-            foreign: those of its groups that another broker coordinates.
+            group_id: as the request names it.
+            is_foreign: another broker coordinates the group.
 
         See: G-101, C-60.
         """
-        message = messages.ConsumerGroupDescribeResponse
-        kind = _Kind(_CONSUMER, ConsumerGroup, describe_consumer, message.DescribedGroup)
-        return message(groups=self._described(request.group_ids, foreign, kind))
+        entry = messages.ConsumerGroupDescribeResponse.DescribedGroup
+        kind = _Kind(_CONSUMER, ConsumerGroup, describe_consumer, entry)
+        return self._described(group_id, is_foreign, kind)
 
     def rebalance(self, group_id: str, now_ms: int) -> Effects | None:
         """Let a group rebalance although nothing has changed, for a test.
@@ -179,49 +168,43 @@ class GroupAdmin:
         effects.note(group_id, group.group_epoch, f"new assignment: {why}")
         return effects
 
-    def describe_share_groups(
-        self, request: messages.ShareGroupDescribeRequest, foreign: Container[str] = ()
-    ) -> messages.ShareGroupDescribeResponse:
-        """Answer a ShareGroupDescribe.
+    def describe_share_group(
+        self, group_id: str, *, is_foreign: bool = False
+    ) -> "messages.ShareGroupDescribeResponse.DescribedGroup":
+        """Return a group's entry in the answer to a ShareGroupDescribe.
 
         Args:
-            request: the decoded message.
-            foreign: those of its groups that another broker coordinates.
+            group_id: as the request names it.
+            is_foreign: another broker coordinates the group.
 
         See: K-06, C-60.
         """
-        message = messages.ShareGroupDescribeResponse
-        kind = _Kind(_SHARE, ShareGroup, describe_share, message.DescribedGroup)
-        return message(groups=self._described(request.group_ids, foreign, kind))
+        entry = messages.ShareGroupDescribeResponse.DescribedGroup
+        kind = _Kind(_SHARE, ShareGroup, describe_share, entry)
+        return self._described(group_id, is_foreign, kind)
 
-    def describe_streams_groups(
-        self, request: messages.StreamsGroupDescribeRequest, foreign: Container[str] = ()
-    ) -> messages.StreamsGroupDescribeResponse:
-        """Answer a StreamsGroupDescribe.
+    def describe_streams_group(
+        self, group_id: str, *, is_foreign: bool = False
+    ) -> "messages.StreamsGroupDescribeResponse.DescribedGroup":
+        """Return a group's entry in the answer to a StreamsGroupDescribe.
 
         Args:
-            request: the decoded message.
-            foreign: those of its groups that another broker coordinates.
+            group_id: as the request names it.
+            is_foreign: another broker coordinates the group.
 
         See: U-23, C-60.
         """
-        message = messages.StreamsGroupDescribeResponse
-        kind = _Kind(_STREAMS, StreamsGroup, describe_streams, message.DescribedGroup)
-        return message(groups=self._described(request.group_ids, foreign, kind))
+        entry = messages.StreamsGroupDescribeResponse.DescribedGroup
+        kind = _Kind(_STREAMS, StreamsGroup, describe_streams, entry)
+        return self._described(group_id, is_foreign, kind)
 
-    def _described(
-        self, group_ids: Iterable[str], foreign: Container[str], kind: "_Kind[G, D]"
-    ) -> list[D]:
-        """Return the groups of a request, in its order; others than of this kind as errors."""
-        found = []
-        for group_id in few_repeats(group_ids):
-            group = self._registry.groups.get(group_id)
-            if isinstance(group, kind.group_type) and group_id not in foreign:
-                found.append(kind.describe(group))
-                continue
-            code, text = _not_described(group_id, foreign, group is not None, kind.name)
-            found.append(kind.described(group_id=group_id, error_code=code, error_message=text))
-        return found
+    def _described(self, group_id: str, is_foreign: bool, kind: "_Kind[G, D]") -> D:
+        """Return a group's entry, an error if it is not of this kind."""
+        group = self._registry.groups.get(group_id)
+        if isinstance(group, kind.group_type) and not is_foreign:
+            return kind.describe(group)
+        code, text = _not_described(group_id, is_foreign, group is not None, kind.name)
+        return kind.described(group_id=group_id, error_code=code, error_message=text)
 
     def delete_groups(
         self, request: messages.DeleteGroupsRequest, foreign: Container[str] = ()
@@ -269,19 +252,19 @@ def _asked_as(state: str) -> str:
 
 
 def _not_described(
-    group_id: str, foreign: Container[str], exists: bool, kind: str
+    group_id: str, is_foreign: bool, exists: bool, kind: str
 ) -> tuple[ErrorCode, str | None]:
     """Return error and message for a group that is of another kind, or not known here.
 
     Args:
         group_id: as the request names it.
-        foreign: the groups that another broker coordinates.
+        is_foreign: another broker coordinates the group.
         exists: whether there is a group with this id.
         kind: the kind that the request is about.
     """
     if not group_id:
         return ErrorCode.INVALID_GROUP_ID, None
-    if group_id in foreign:
+    if is_foreign:
         return ErrorCode.NOT_COORDINATOR, None
     return ErrorCode.GROUP_ID_NOT_FOUND, _missing(group_id, exists, kind)
 

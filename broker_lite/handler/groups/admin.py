@@ -11,16 +11,13 @@ Not done: nothing that a client asks for.
 from copy import copy
 
 from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.authorized import (
-    authorized_operations,
-    denied_names,
-    is_allowed_on_cluster,
-)
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.authorized import denied_names, is_allowed_on_cluster
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_names_in_turns
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.groups.coordinated import foreign_groups
+from broker_lite.handler.groups.coordinated import foreign_groups, is_foreign
+from broker_lite.handler.groups.one_by_one import add_operations, denied_first, one_by_one
 from broker_lite.security.acls.acl import Operation, ResourceType
 from broker_lite.wire import messages
 
@@ -57,31 +54,24 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     See: G-103, X-53 (KafkaApis.handleDescribeGroupsRequest).
     """
     body = decode(messages.DescribeGroupsRequest, request)
-    denied = denied_names(context, Operation.DESCRIBE, ResourceType.GROUP, body.groups)
-    refused = [each for each in body.groups if each in denied]
-    if denied:
-        body = copy(body)
-        body.groups = [each for each in body.groups if each not in denied]
-    group = messages.DescribeGroupsResponse.DescribedGroup
-    try:
-        foreign = foreign_groups(context, body.groups)
-        context.groups.check_loaded(each for each in body.groups if each not in foreign)
-        admin = context.groups.coordinator.admin
-        response = admin.describe_groups(body, request.api_version, foreign)
-    except BrokerError as error:
-        response = messages.DescribeGroupsResponse(
-            groups=[group(group_id=group_id, error_code=error.code) for group_id in body.groups]
-        )
-    if body.include_authorized_operations:
-        for described in response.groups:
-            if described.error_code == ErrorCode.NONE:
-                described.authorized_operations = authorized_operations(
-                    context, ResourceType.GROUP, described.group_id
-                )
-    if refused:
-        first = [group(group_id=group_id, error_code=_DENIED) for group_id in refused]
-        response.groups = first + response.groups
-    return encode(messages.DescribeGroupsResponse, response, request)
+    message, version = messages.DescribeGroupsResponse, request.api_version
+    denied, group_ids = await denied_first(context, body.groups)
+
+    async def describe(group_id: str) -> "messages.DescribeGroupsResponse.DescribedGroup":
+        if group_id in denied:
+            return message.DescribedGroup(group_id=group_id, error_code=_DENIED)
+        try:
+            elsewhere = is_foreign(context, group_id)
+            admin = context.groups.coordinator.admin
+            group = admin.describe_group(group_id, version, is_foreign=elsewhere)
+        except BrokerError as error:
+            return message.DescribedGroup(group_id=group_id, error_code=error.code)
+        if body.include_authorized_operations:
+            add_operations(context, group)
+        return group
+
+    groups = await one_by_one(group_ids, describe, message, version)
+    return await encode_long(message, message(groups=groups), request)
 
 
 @answers_when_flushed

@@ -20,7 +20,7 @@ from broker_lite.errors import (
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import Event, ask_group, check_group, wait_for_turn
@@ -104,11 +104,10 @@ def _topic_names(
 
 
 def _ask(
-    context: HandlerContext,
-    body: messages.ConsumerGroupDescribeRequest,
-    foreign: frozenset[str],
-) -> "list[messages.ConsumerGroupDescribeResponse.DescribedGroup]":
-    return context.groups.coordinator.admin.describe_consumer_groups(body, foreign).groups
+    context: HandlerContext, group_id: str, is_foreign: bool
+) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
+    admin = context.groups.coordinator.admin
+    return admin.describe_consumer_group(group_id, is_foreign=is_foreign)
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
@@ -118,6 +117,6 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.ConsumerGroupDescribeRequest, request)
     message = messages.ConsumerGroupDescribeResponse
-    kind = Kind(_check_enabled, _ask, message.DescribedGroup, _topic_names)
-    groups = await describe_groups(context, body, kind)
-    return encode(message, message(groups=groups), request)
+    kind = Kind(_check_enabled, _ask, message, message.DescribedGroup, _topic_names)
+    groups = await describe_groups(context, body, request.api_version, kind)
+    return await encode_long(message, message(groups=groups), request)

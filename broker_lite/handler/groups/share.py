@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.errors import BrokerError, TopicAuthorizationFailed, UnsupportedVersion
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import ask_group, check_group, wait_for_turn
@@ -71,11 +71,10 @@ def _topic_names(
 
 
 def _ask(
-    context: HandlerContext,
-    body: messages.ShareGroupDescribeRequest,
-    foreign: frozenset[str],
-) -> "list[messages.ShareGroupDescribeResponse.DescribedGroup]":
-    return context.groups.coordinator.admin.describe_share_groups(body, foreign).groups
+    context: HandlerContext, group_id: str, is_foreign: bool
+) -> "messages.ShareGroupDescribeResponse.DescribedGroup":
+    admin = context.groups.coordinator.admin
+    return admin.describe_share_group(group_id, is_foreign=is_foreign)
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
@@ -85,6 +84,6 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.ShareGroupDescribeRequest, request)
     message = messages.ShareGroupDescribeResponse
-    kind = Kind(check_enabled, _ask, message.DescribedGroup, _topic_names)
-    groups = await describe_groups(context, body, kind)
-    return encode(message, message(groups=groups), request)
+    kind = Kind(check_enabled, _ask, message, message.DescribedGroup, _topic_names)
+    groups = await describe_groups(context, body, request.api_version, kind)
+    return await encode_long(message, message(groups=groups), request)

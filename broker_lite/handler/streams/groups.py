@@ -30,7 +30,7 @@ from broker_lite.errors import (
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import ask_group, check_group, wait_for_turn
@@ -156,11 +156,13 @@ def _topic_names(
 
 
 def _ask(
-    context: HandlerContext,
-    body: messages.StreamsGroupDescribeRequest,
-    foreign: frozenset[str],
-) -> "list[messages.StreamsGroupDescribeResponse.DescribedGroup]":
-    return context.groups.coordinator.admin.describe_streams_groups(body, foreign).groups
+    context: HandlerContext, group_id: str, is_foreign: bool, *, with_description: bool
+) -> "messages.StreamsGroupDescribeResponse.DescribedGroup":
+    admin = context.groups.coordinator.admin
+    group = admin.describe_streams_group(group_id, is_foreign=is_foreign)
+    if with_description and group.error_code == ErrorCode.NONE:
+        group.topology_description_status = _NOT_STORED
+    return group
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
@@ -170,10 +172,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.StreamsGroupDescribeRequest, request)
     message = messages.StreamsGroupDescribeResponse
-    kind = Kind(check_enabled, _ask, message.DescribedGroup, _topic_names, _DENIED_TOPICS)
-    groups = await describe_groups(context, body, kind)
-    if body.include_topology_description:
-        for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.topology_description_status = _NOT_STORED
-    return encode(message, message(groups=groups), request)
+    ask = partial(_ask, with_description=body.include_topology_description)
+    kind = Kind(check_enabled, ask, message, message.DescribedGroup, _topic_names, _DENIED_TOPICS)
+    groups = await describe_groups(context, body, request.api_version, kind)
+    return await encode_long(message, message(groups=groups), request)

@@ -109,9 +109,7 @@ def test_c64_consumer_groups_keep_their_epochs(trio: Trio) -> None:
         joined = await trio.consume("m")
         assert (joined.error_code, joined.member_epoch) == (0, 2)
         trio.move()
-        request = messages.ConsumerGroupDescribeRequest(group_ids=["g"])
-        admin = trio.groups.coordinator.admin
-        (group,) = admin.describe_consumer_groups(request).groups
+        group = trio.groups.coordinator.admin.describe_consumer_group("g")
         assert (group.group_epoch, group.assignment_epoch) == (2, 2)
         assert trio.groups.next_deadline_ms() == trio.clock.steady_ms() + 45_000
         beat = await trio.consume("m", 2)

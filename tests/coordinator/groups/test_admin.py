@@ -42,10 +42,11 @@ def test_g102_filters(
 
 @pytest.mark.parametrize("version", range(7))
 def test_g103_describe(driver: Driver, version: int) -> None:
-    request = messages.DescribeGroupsRequest(groups=["stable", "missing", "new"])
-    response = driver.coordinator.admin.describe_groups(request, version)
-    messages.DescribeGroupsResponse.encode(response, version)
-    stable, missing, new = response.groups
+    describe = driver.coordinator.admin.describe_group
+    groups = [describe(each, version) for each in ("stable", "missing", "new")]
+    message = messages.DescribeGroupsResponse
+    message.encode(message(groups=groups), version)
+    stable, missing, new = groups
     assert (stable.error_code, stable.group_state, stable.protocol_data) == (0, "Stable", "range")
     assert [one.member_metadata for one in stable.members] == [b"m"]
     expected = ErrorCode.GROUP_ID_NOT_FOUND if version == 6 else 0
@@ -59,10 +60,11 @@ def test_g103_describe(driver: Driver, version: int) -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_g101_describe(driver: Driver, version: int) -> None:
-    request = messages.ConsumerGroupDescribeRequest(group_ids=["new", "missing", "stable", ""])
-    response = driver.coordinator.admin.describe_consumer_groups(request)
-    messages.ConsumerGroupDescribeResponse.encode(response, version)
-    new, missing, stable, empty = response.groups
+    describe = driver.coordinator.admin.describe_consumer_group
+    groups = [describe(each) for each in ("new", "missing", "stable", "")]
+    message = messages.ConsumerGroupDescribeResponse
+    message.encode(message(groups=groups), version)
+    new, missing, stable, empty = groups
     assert (new.error_code, new.group_state, len(new.members)) == (0, "Stable", 1)
     assert (missing.error_code, missing.error_message) == (69, "Group missing not found.")
     assert (stable.error_code, stable.error_message) == (

@@ -248,8 +248,9 @@ def test_u23_groups_are_listed_and_described(groups: Coordinator) -> None:
         "streams",
         "Stable",
     )
-    request = messages.StreamsGroupDescribeRequest(group_ids=["g", "x", "", "f"])
-    found = admin.describe_streams_groups(request, {"f"}).groups
+    found = [
+        admin.describe_streams_group(each, is_foreign=each == "f") for each in ("g", "x", "", "f")
+    ]
     assert [each.error_code for each in found] == [0, 69, 24, 16]
     groups.coordinator.registry.topics.delete("t")  # type: ignore[attr-defined]
     groups.coordinator.registry.topics_changed(["t"])
