@@ -218,7 +218,7 @@ async def _acquire(context: HandlerContext, ready: Ready, answers: Answers, enou
             room = Room(left_bytes, is_first)
             has_read = await read_and_acquire(shares, found, partition, wish, room, answer)
         except BrokerError as error:
-            answer.error = error
+            answer.error = error.with_traceback(None)
             has_news = True
             continue
         has_news = has_news or has_read or _is_lost(context, found, partition)
@@ -275,7 +275,9 @@ async def _ready(
                 raise failures[found.key]
             in_flight = await opened(context, found) if wants_any else None
         except BrokerError as error:
-            answers.setdefault(partition, Answer(partition)).error = error
+            # The traceback refers to this frame: a cycle, which the large request would leave behind.
+            told = error.with_traceback(None)
+            answers.setdefault(partition, Answer(partition)).error = told
             forget_unopened(context, session.group_id, partition)
             if isinstance(error, UnknownTopicId):
                 sessions_of(context).update(session, (), [partition])

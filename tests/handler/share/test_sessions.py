@@ -1,9 +1,11 @@
 """Share sessions of very many partitions: their requests are large ones, however short they are."""
 
 import asyncio
+import gc
 
 import pytest
 
+from broker_lite.errors import BrokerError
 from broker_lite.handler.share import fetch, sessions
 from tests.handler.share.share_requests import Sharer, acquired, run
 from tests.support.handler_broker import HandlerBroker
@@ -63,6 +65,22 @@ def test_large_ones_go_on_while_it_waits_for_records(sharer: Sharer) -> None:
         assert len(answer) == COUNT + 1
 
     run(scene())
+
+
+def test_refused_partitions_leave_nothing_for_the_garbage_collector(sharer: Sharer) -> None:
+    """The collector is off while a large request is worked on, and what is left then is kept."""
+
+    def refusals() -> int:
+        return sum(isinstance(each, BrokerError) for each in gc.get_objects())
+
+    gc.collect()
+    before = refusals()
+    gc.disable()
+    try:
+        assert len(sharer.fetch(said={1: [(0, 0, [1])]})) == COUNT
+        assert refusals() == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.usefixtures("short_turns")
