@@ -122,6 +122,29 @@ def test_imports_are_absolute() -> None:
     assert relative == [], "write `from broker_lite.room.module import name`"
 
 
+def kept_errors(handler: ast.ExceptHandler) -> Iterator[int]:
+    """The lines on which a caught error, with its traceback, is kept under another name."""
+    for node in ast.walk(handler):
+        kept = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if isinstance(kept, ast.Name) and kept.id == handler.name:
+            yield node.lineno
+
+
+def test_errors_are_kept_without_their_traceback() -> None:
+    kept = [
+        f"{path}:{line}"
+        for path in python_files("broker_lite")
+        if path.parts[1] in ("handler", "coordinator", "control")
+        for handler in ast.walk(tree_of(path))
+        if isinstance(handler, ast.ExceptHandler)
+        for line in kept_errors(handler)
+    ]
+    assert kept == [], (
+        "keep error.with_traceback(None): a traceback refers to the frame that keeps the error, and"
+        " this cycle is never freed if a large request leaves it"
+    )
+
+
 def test_only_the_command_line_prints() -> None:
     printing = [
         f"{path}:{node.lineno}"

@@ -71,7 +71,7 @@ async def describe_groups(
     try:
         kind.check_enabled(context)
     except BrokerError as error:
-        off = error
+        off = error.with_traceback(None)
 
         async def refuse(group_id: str) -> G:
             return _failed(group_id, off, kind)

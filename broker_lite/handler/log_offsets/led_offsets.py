@@ -51,7 +51,7 @@ async def find_offsets(
             else:
                 elsewhere.setdefault(leader, []).append(place)
         except BrokerError as error:
-            found[place] = error
+            found[place] = error.with_traceback(None)
     for leader, some in elsewhere.items():
         assert ask is not None
         for few in some_at_a_time(some, _ASKED_AT_A_TIME):

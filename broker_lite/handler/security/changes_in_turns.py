@@ -43,5 +43,5 @@ async def write_in_turns(
         try:
             cluster.write([record for key in some for record in make_records(key, changes[key])])
         except KafkaStorageError as error:
-            failed.update(dict.fromkeys(some, error))
+            failed.update(dict.fromkeys(some, error.with_traceback(None)))
     return failed

@@ -103,7 +103,7 @@ async def handle_write(context: HandlerContext, request: Request) -> Parts:
                 try:
                     _write(context, key, each, batches)
                 except BrokerError as error:
-                    failed[key] = error
+                    failed[key] = error.with_traceback(None)
             why = failed.get(key)
             result.partitions.append(
                 message.PartitionResult(
