@@ -15,6 +15,7 @@ request is one change of the metadata, or of a group.
 """
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import asynccontextmanager
 from heapq import merge as merge_runs
 from itertools import islice
 from time import perf_counter
@@ -75,6 +76,17 @@ class LargeRequest(Request):
         if self._lane is not None:
             self._lane.leave()
             self._lane = None
+
+
+@asynccontextmanager
+async def in_lane(context: HandlerContext, request: Request) -> AsyncIterator[None]:
+    """Work on a request in the lane, although its bytes may be few, because of what it asks for."""
+    large = request if isinstance(request, LargeRequest) else LargeRequest.of(request)
+    await large.enter(context.lane)
+    try:
+        yield
+    finally:
+        large.leave()
 
 
 def leave_lane(request: Request) -> None:

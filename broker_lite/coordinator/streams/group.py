@@ -1,8 +1,8 @@
 """A streams group: its members, epochs, topology, target assignment, and who has which task."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator.group_records import STREAMS
 from broker_lite.coordinator.group_settings import GroupSettings
@@ -41,6 +41,24 @@ class StreamsGroupState(Enum):
     DEAD = "Dead"
 
 
+class NotCreated(NamedTuple):
+    """Internal topics that could not be created, and that nobody tries to create for some time.
+
+    Attributes:
+        names: of the topics, in the order in which they were missing.
+        text: why they could not be created, for the status.
+        until_ms: when they are tried again.
+    """
+
+    names: tuple[str, ...]
+    text: str
+    until_ms: int
+
+    def holds(self, missing: Iterable[str], now_ms: int) -> bool:
+        """Return whether it is all that is missing now, and too early for the next try."""
+        return now_ms < self.until_ms and self.names == tuple(missing)
+
+
 class StreamsGroup(NewerGroup[StreamsRoster, TaskSets]):
     """One streams group.
 
@@ -59,6 +77,7 @@ class StreamsGroup(NewerGroup[StreamsRoster, TaskSets]):
         maps: what is looked up in it.
         configured: the topology with its topics, None if it has to be found again. Not in the log.
         missing: internal topics that have to be created. Not in the log.
+        not_created: those for which that failed; None if it did not. Not in the log.
         endpoint_epoch: goes up when a member with an endpoint gets other tasks. Not in the log.
         shutdown_by: the member that has asked all others to end. Not in the log.
 
@@ -71,6 +90,7 @@ class StreamsGroup(NewerGroup[StreamsRoster, TaskSets]):
         "last_configs",
         "maps",
         "missing",
+        "not_created",
         "shutdown_by",
         "topology",
         "validated_epoch",
@@ -88,6 +108,7 @@ class StreamsGroup(NewerGroup[StreamsRoster, TaskSets]):
         self.maps = NO_MAPS
         self.configured: ConfiguredTopology | None = None
         self.missing: tuple[TopicInfo, ...] = ()
+        self.not_created: NotCreated | None = None
         self.endpoint_epoch = 0
         self.shutdown_by: str | None = None
 

@@ -1,35 +1,49 @@
 """Creates the internal topics of a streams group that a heartbeat has found missing.
 
+What could not be created is not tried again for two heartbeat intervals, as in Kafka; the answers
+tell until then why it failed.
+
 A difference to Kafka: the topics exist when the heartbeat is answered, and the answer says which
-could not be created. Kafka creates them beside the answer, tells what failed with a later one, and
-does not try that again for two heartbeat intervals.
+could not be created. Kafka creates them beside the answer, and tells what failed with a later one.
+
+A difference to Kafka: what could not be created is remembered for each group, until other topics
+are missing. Kafka remembers up to 1,000 topics of all groups, one by one.
 
 As for CreateTopics, one heartbeat may ask for 10,000 partitions, and many topics are created some
-at a time.
+at a time. Only one heartbeat does that at a time: others of the group find the topics, or what
+failed.
 """
 
 import logging
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic, check_partition_total
 from broker_lite.coordinator.streams.configured import StatusCode
+from broker_lite.coordinator.streams.group import NotCreated, StreamsGroup
 from broker_lite.coordinator.streams.topology import TopicInfo
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import BrokerError, PolicyViolation, cause_of
 from broker_lite.handler.authorized import is_allowed_on_cluster
 from broker_lite.handler.context import HandlerContext, Request
 from broker_lite.handler.denied import denied_topics_in_turns
-from broker_lite.handler.large import in_slices
+from broker_lite.handler.large import in_lane, in_slices, in_turns
 from broker_lite.handler.topics.charged import mutation_quota
-from broker_lite.handler.topics.create_topics import AHEAD_FROM, make_logs, some_at_a_time
+from broker_lite.handler.topics.create_topics import (
+    AHEAD_FROM,
+    TOPICS_AT_A_TIME,
+    make_logs,
+    some_at_a_time,
+)
 from broker_lite.security.acls.acl import Operation
 from broker_lite.wire import messages
 
 _log = logging.getLogger("broker_lite.handler")
 
 _SHOWN_MAX: Final = 3
+_INTERVALS_UNTIL_NEXT_TRY: Final = 2
 
 
 async def create_missing(
@@ -57,32 +71,53 @@ async def create_missing(
     group = context.groups.coordinator.registry.streams(group_id)
     if not found or group is None:
         return
-    (status,), missing = found, group.missing
-    what = await _create_all(context, request, missing)
+    (status,) = found
+    if len(group.missing) > TOPICS_AT_A_TIME:
+        async with in_lane(context, request):
+            what = await _create_all(context, request, group)
+    else:
+        what = await _create_all(context, request, group)
     status.status_detail = cut(status.status_detail + what) or ""
 
 
-async def _create_all(
-    context: HandlerContext, request: Request, missing: Sequence[TopicInfo]
-) -> str:
+async def _create_all(context: HandlerContext, request: Request, group: StreamsGroup) -> str:
     """Create topics; return what the status tells besides: what could not be created, and why."""
-    denied = await _denied(context, missing)
+    denied = await _denied(context, group.missing)
     if denied:
         return f"; Unauthorized to CREATE on topics {', '.join(denied)}."
-    try:
-        check_partition_total([topic.partition_count for topic in missing])
-    except PolicyViolation as error:
-        failed = [f"{topic.name} ({error.message})" for topic in missing]
-    else:
-        failed = []
-        for some in some_at_a_time(missing, lambda topic: topic.partition_count):
-            failed += await _create(context, request, some)
+    topics, now_ms = context.cluster.topics, context.clock.steady_ms()
+    # a heartbeat that this one has waited for may have created some
+    missing = [topic for topic in group.missing if topic.name not in topics]
+    last = group.not_created
+    if last is not None and last.holds([topic.name for topic in missing], now_ms):
+        return last.text
+    failed = await _try_all(context, request, missing)
     if not failed:
+        group.not_created = None
         return ""
-    shown = ", ".join(failed[:_SHOWN_MAX])
-    more = len(failed) - _SHOWN_MAX
-    shown += f" and {more} more" if more > 0 else ""
-    return f"; Creation failed: {shown}."
+    first = [f"{name} ({why})" for name, why in islice(failed.items(), _SHOWN_MAX)]
+    more = len(failed) - len(first)
+    shown = ", ".join(first) + (f" and {more} more" if more else "")
+    text = cut(f"; Creation failed: {shown}.") or ""
+    names = tuple(topic.name for topic in missing if topic.name in failed)
+    wait_ms = _INTERVALS_UNTIL_NEXT_TRY * group.settings.streams_heartbeat_interval_ms
+    group.not_created = NotCreated(names, text, context.clock.steady_ms() + wait_ms)
+    return text
+
+
+async def _try_all(
+    context: HandlerContext, request: Request, topics: Sequence[TopicInfo]
+) -> dict[str, str]:
+    """Create topics; return what failed, and why."""
+    try:
+        check_partition_total([topic.partition_count for topic in topics])
+    except PolicyViolation as error:
+        return dict.fromkeys([topic.name for topic in topics], error.message or error.code.name)
+    failed: dict[str, str] = {}
+    parts = some_at_a_time(topics, lambda topic: topic.partition_count)
+    async for some in in_turns(parts, at_least=1):
+        failed |= await _create(context, request, some)
+    return failed
 
 
 async def _denied(context: HandlerContext, topics: Sequence[TopicInfo]) -> list[str]:
@@ -114,9 +149,9 @@ async def _new_topics(cluster: Cluster, topics: Sequence[TopicInfo]) -> list[New
 
 async def _create(
     context: HandlerContext, request: Request, topics: Sequence[TopicInfo]
-) -> list[str]:
+) -> dict[str, str]:
     """Create topics as one change, except those that exist; return what failed, and why."""
-    cluster, failed, plans = context.cluster, [], []
+    cluster, failed, plans = context.cluster, dict[str, str](), []
     quota = mutation_quota(context, request, strict_since=0)
     for new in await _new_topics(cluster, topics):
         if new.name in cluster.topics:
@@ -127,12 +162,13 @@ async def _create(
                 quota.record(plan.partition_count)
             plans.append(plan)
         except BrokerError as error:
-            failed.append(f"{new.name} ({error.message or error.code.name})")
+            failed[new.name] = error.message or error.code.name
     try:
         created = cluster.create_topics(plans) if plans else []
     except BrokerError as error:
         _log.warning("internal topics not created: %s", cause_of(error))
-        return failed + [f"{plan.name} ({error.message or error.code.name})" for plan in plans]
+        why = error.message or error.code.name
+        return failed | dict.fromkeys([plan.name for plan in plans], why)
     for made in created:
         await make_logs(cluster, made, 0)
     return failed
