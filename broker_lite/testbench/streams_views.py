@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from broker_lite.coordinator.streams.ahead import SeenTopics
 from broker_lite.coordinator.streams.configured import ConfiguredTopology, configure_in_steps
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import StreamsMember
 from broker_lite.coordinator.streams.tasks import AnyTasks, TaskSets
-from broker_lite.coordinator.streams.told import SeenTopics
 from broker_lite.coordinator.streams.topology import Subtopology, Topology
 from broker_lite.errors import BrokerError
 from broker_lite.testbench.turns import Turns

@@ -109,7 +109,7 @@ class SharePruning:
                 if records:
                     self._topic.append(place, records, now_ms=now_ms)
             except BrokerError as reason:
-                error = reason
+                error = reason.with_traceback(None)
                 break
             yield
         if self._jobs.get(place) is not job:

@@ -1,6 +1,6 @@
 """StreamsGroupHeartbeat: finds the group of a member, or creates it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
@@ -8,6 +8,7 @@ from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.groups.first_member import admit_first
 from broker_lite.coordinator.registry import GroupRegistry, is_empty
 from broker_lite.coordinator.streams import heartbeat
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.checks import check_heartbeat
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.member import LEAVE_EPOCH
@@ -33,6 +34,7 @@ class StreamsMembers:
         now_ms: int,
         *,
         told: ToldTopology | None = None,
+        ahead: ConfiguredAhead | None = None,
     ) -> Effects:
         """Handle a StreamsGroupHeartbeat.
 
@@ -44,6 +46,7 @@ class StreamsMembers:
             caller: who sent it.
             now_ms: the time.
             told: the topology of the request, if prepare() has made it.
+            ahead: what prepare() has returned.
 
         Rule: U-03 (GroupMetadataManager.getOrCreateStreamsGroup).
         See: U-06.
@@ -69,14 +72,37 @@ class StreamsMembers:
                 effects,
             )
         else:
-            heartbeat.handle(group, request, caller, effects, now_ms, told=told)
+            heartbeat.handle(group, request, caller, effects, now_ms, told=told, ahead=ahead)
         return effects
 
-    def prepare(self, told: ToldTopology, group_id: str) -> Iterator[None]:
-        """Make what a heartbeat needs of its topology, step by step."""
+    def takes_long(self, group_id: str) -> bool:
+        """Return whether the next heartbeat of a group has to configure a large topology."""
         group = self._registry.streams(group_id)
-        is_new = group is None or group.topology is None
-        return told.prepare(self._registry.topics, is_new=is_new)
+        return group is not None and group.maps.is_large and not group.is_configured
+
+    def prepare(
+        self, told: ToldTopology | None, group_id: str
+    ) -> Generator[None, None, ConfiguredAhead | None]:
+        """Make what a heartbeat needs, step by step.
+
+        Args:
+            told: the topology of the request, if that is large.
+            group_id: of the request.
+
+        Returns:
+            The topology of the group with its topics, if takes_long().
+        """
+        registry = self._registry
+        if told is not None:
+            group = registry.streams(group_id)
+            is_new = group is None or group.topology is None
+            yield from told.prepare(registry.topics, is_new=is_new)
+        group = registry.streams(group_id)
+        if group is None or group.topology is None or not self.takes_long(group_id):
+            return None
+        ahead = ConfiguredAhead(group.topology, group.maps.required_topics)
+        yield from ahead.prepare(registry.topics)
+        return ahead
 
     def _find(
         self, request: messages.StreamsGroupHeartbeatRequest, caller: Caller

@@ -27,6 +27,7 @@ It is 90 ms for 1,000 members, and more for more: `group.streams.max.size` bound
 Standbys do not count, because the setting may change while the group has its topology.
 """
 _SHOWN_MAX: Final = 3
+_HASHED_AT_A_TIME: Final = 512
 
 
 class StatusCode(IntEnum):
@@ -128,7 +129,8 @@ def configure_in_steps(
             for each in sorted(topology.subtopologies)
         }
         yield
-        to_create = _to_create(subtopologies, topics)
+        hash_of = yield from _hashed_in_steps(subtopologies)
+        to_create = _to_create(subtopologies, topics, hash_of)
     except IncorrectlyPartitioned as error:
         return _failed(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, str(error))
     if sum(each.task_count for each in subtopologies.values()) > TASKS_MAX:
@@ -167,15 +169,42 @@ def _counted(topic: TopicInfo, counts: Mapping[str, int]) -> TopicInfo:
     return topic._replace(partition_count=count)
 
 
+def _hashed_in_steps(
+    subtopologies: Mapping[str, ConfiguredSubtopology],
+) -> Generator[None, None, Callable[[str], int]]:
+    """Hash the names of internal topics, and return the function that has their hashes.
+
+    It is most of the time that thousands of long names take.
+    """
+    hash_of = cache(spread_hash)
+    names = (
+        topic.name
+        for each in subtopologies.values()
+        for some in (each.repartition_sources, each.changelogs)
+        for topic in some
+    )
+    for number, name in enumerate(names, 1):
+        hash_of(name)
+        if number % _HASHED_AT_A_TIME == 0:
+            yield
+    return hash_of
+
+
 def _to_create(
-    subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicsByName
+    subtopologies: Mapping[str, ConfiguredSubtopology],
+    topics: TopicsByName,
+    hash_of: Callable[[str], int],
 ) -> dict[str, TopicInfo]:
     """Return the internal topics that do not exist, by name, in the order of Kafka's map.
+
+    Args:
+        subtopologies: with their topics.
+        topics: those that exist.
+        hash_of: returns the spread hash of a name.
 
     Raises:
         IncorrectlyPartitioned: one of those that exist has another number of partitions.
     """
-    hash_of = cache(spread_hash)
     wanted = {
         topic.name: topic
         for each in subtopologies.values()

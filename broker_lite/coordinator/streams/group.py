@@ -152,6 +152,12 @@ class StreamsGroup(NewerGroup[StreamsRoster, TaskSets]):
         required = self.maps.required_topics if is_known else topology.required_topics()
         return hash_of_topics(self.topics, required)
 
+    @property
+    def is_configured(self) -> bool:
+        """Whether it has a topology, and knows that topology with its topics as they are now."""
+        has_both = self.topology is not None and self.configured is not None
+        return has_both and not self.is_metadata_stale
+
     def topics_changed(self, names: Collection[str]) -> None:
         """Let the next heartbeat look at topics again that were created, deleted or grew."""
         if not self.maps.required_topics.isdisjoint(names):

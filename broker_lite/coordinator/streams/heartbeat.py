@@ -8,6 +8,7 @@ end, and which numbers of partitions its topics have.
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.streams import changes
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.configured import Status, StatusCode
 from broker_lite.coordinator.streams.endpoints import partitions_by_endpoint
 from broker_lite.coordinator.streams.group import StreamsGroup
@@ -33,6 +34,7 @@ def handle(
     *,
     takes_place: bool = False,
     told: ToldTopology | None = None,
+    ahead: ConfiguredAhead | None = None,
 ) -> None:
     """Answer a StreamsGroupHeartbeat that `check_heartbeat` accepted.
 
@@ -47,12 +49,13 @@ def handle(
         takes_place: whether the group is new, and takes the place of a classic group; then the
             first answer has its endpoint epoch, as in Kafka.
         told: the topology of the request, if that was prepared.
+        ahead: the topology of the group, if that was prepared.
     """
     try:
         if request.member_epoch == LEAVE_EPOCH:
             response = leave(group, request, effects)
         else:
-            plan = make_plan(group, request, caller, now_ms, told)
+            plan = make_plan(group, request, caller, now_ms, told, ahead)
             is_new = group.is_unwritten
             response = _carry_out(group, plan, request, effects, now_ms)
             if is_new:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from broker_lite.coordinator.effects import Caller
 from broker_lite.coordinator.streams import target
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.configured import (
     ConfiguredTopology,
     Status,
     StatusCode,
-    configure,
 )
 from broker_lite.coordinator.streams.group import NOT_VALIDATED, Configs, StreamsGroup
 from broker_lite.coordinator.streams.member import Endpoint, StreamsMember, size_of_member
@@ -23,7 +23,6 @@ from broker_lite.coordinator.streams.tasks import NO_TASKS, Tasks, TaskSets, con
 from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.streams.topology import Topology
 from broker_lite.coordinator.timers import INITIAL_DELAY
-from broker_lite.coordinator.topics import hash_of_topics
 from broker_lite.errors import (
     FencedMemberEpoch,
     GroupMaxSizeReached,
@@ -78,6 +77,7 @@ def make_plan(
     caller: Caller,
     now_ms: int,
     told: ToldTopology | None = None,
+    ahead: ConfiguredAhead | None = None,
 ) -> Plan:
     """Return what a heartbeat changes.
 
@@ -87,6 +87,7 @@ def make_plan(
         caller: who sent it.
         now_ms: the time.
         told: the topology of the request, if that was prepared.
+        ahead: the topology of the group, if that was prepared.
 
     Raises:
         BrokerError: the heartbeat is refused.
@@ -100,7 +101,7 @@ def make_plan(
     topology = _topology(group, told)
     brought = told if group.topology is None else None
     _check_memory(group, member, brought)
-    metadata_hash, configured = _configured(group, topology, told)
+    metadata_hash, configured = _configured(group, topology, told, ahead)
     validated_epoch = NOT_VALIDATED
     if configured.is_ready:
         validated_epoch = topology.epoch
@@ -229,23 +230,25 @@ def _check_memory(group: StreamsGroup, member: StreamsMember, brought: ToldTopol
 
 
 def _configured(
-    group: StreamsGroup, topology: Topology, told: ToldTopology | None
+    group: StreamsGroup,
+    topology: Topology,
+    told: ToldTopology | None,
+    ahead: ConfiguredAhead | None,
 ) -> tuple[int, ConfiguredTopology]:
     """Return the hash of the topics, and the topology with them: found again if they changed."""
     configured = group.configured
-    if configured is not None and group.topology is not None and not group.is_metadata_stale:
+    if configured is not None and group.is_configured:
         return group.metadata_hash, configured
-    if told is not None and told.topology == topology:
-        metadata_hash = hash_of_topics(group.topics, told.maps.required_topics)
-    else:
-        told, metadata_hash = None, group.hash_of(topology)
+    if ahead is None or ahead.topology is not topology:
+        # Another member may have brought the group the same topology since this one was prepared.
+        if told is not None and told.topology == topology:
+            ahead = told.ahead
+        else:
+            ahead = ConfiguredAhead(topology, group.maps.required_topics)
+    metadata_hash = ahead.hash_of(group.topics)
     is_changed = group.topology is None or metadata_hash != group.metadata_hash
     if configured is None or is_changed:
-        configured = (
-            configure(topology, group.topics)
-            if told is None
-            else told.configure(group.topics, metadata_hash)
-        )
+        configured = ahead.configure(group.topics, metadata_hash)
     return metadata_hash, configured
 
 

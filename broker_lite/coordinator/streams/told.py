@@ -7,14 +7,10 @@ by then is made when the group needs it.
 See: U-07, U-12.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
-from broker_lite.coordinator.streams.configured import (
-    ConfiguredTopology,
-    configure,
-    configure_in_steps,
-)
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.records import topology_value
 from broker_lite.coordinator.streams.topology import (
     Topology,
@@ -24,21 +20,8 @@ from broker_lite.coordinator.streams.topology import (
     topology_of,
 )
 from broker_lite.coordinator.texts import is_too_long
-from broker_lite.coordinator.topics import TopicsByName, TopicView, hash_of_topics
-from broker_lite.errors import BrokerError
+from broker_lite.coordinator.topics import TopicsByName
 from broker_lite.wire import messages
-
-
-class SeenTopics:
-    """Topics as they were at some time."""
-
-    def __init__(self, topics: TopicsByName, names: Iterable[str]) -> None:
-        """Look at the topics of some names."""
-        self._topics: Mapping[str, TopicView | None] = {name: topics.get(name) for name in names}
-
-    def get(self, name: str) -> TopicView | None:
-        """Return a topic; None if there was none."""
-        return self._topics.get(name)
 
 
 class ToldTopology:
@@ -50,7 +33,6 @@ class ToldTopology:
 
     def __init__(self, message: "messages.StreamsGroupHeartbeatRequest.Topology") -> None:
         self._message = message
-        self._configured: tuple[int, ConfiguredTopology] | None = None
 
     @cached_property
     def topology(self) -> Topology:
@@ -77,25 +59,13 @@ class ToldTopology:
         """What is looked up in it."""
         return self.topology.maps()
 
-    def configure(self, topics: TopicsByName, metadata_hash: int) -> ConfiguredTopology:
-        """Return it with the topics that there are.
-
-        Args:
-            topics: the topics.
-            metadata_hash: of those of them that the topology needs.
-
-        Raises:
-            StreamsInvalidTopology, UnknownServerError: see configured.configure().
-        """
-        if self._configured is not None and self._configured[0] == metadata_hash:
-            return self._configured[1]
-        return configure(self.topology, topics)
+    @cached_property
+    def ahead(self) -> ConfiguredAhead:
+        """It with its topics, as far as prepare() has found that."""
+        return ConfiguredAhead(self.topology, self.maps.required_topics)
 
     def prepare(self, topics: TopicsByName, *, is_new: bool = True) -> Iterator[None]:
         """Make all that the group needs of it, in steps of up to 20 ms for the largest topologies.
-
-        What the topology with its topics is refused for is not said here, because the checks that
-        come before may refuse the heartbeat for another reason: configure() finds it again.
 
         Args:
             topics: the topics that there are.
@@ -108,15 +78,5 @@ class ToldTopology:
             yield
             getattr(self, step)
         yield
-        if not is_new:
-            return
-        required = self.maps.required_topics
-        seen = SeenTopics(topics, required)
-        yield
-        metadata_hash = hash_of_topics(seen, required)
-        yield
-        try:
-            configured = yield from configure_in_steps(self.topology, seen)
-        except BrokerError:
-            return
-        self._configured = metadata_hash, configured
+        if is_new:
+            yield from self.ahead.prepare(topics)

@@ -19,6 +19,8 @@ _INTERNAL_TOPIC_BYTES: Final = 300
 # for a copartition group with its tuples, and for each of its indexes:
 _COPARTITION_BYTES: Final = 200
 _INDEX_BYTES: Final = 40
+# To configure a topology with so many topics and subtopologies takes up to 4 ms.
+_MANY_NAMES: Final = 256
 
 
 class TopicInfo(NamedTuple):
@@ -122,6 +124,11 @@ class TopologyMaps(NamedTuple):
     inputs: frozenset[str]
     inputs_of: Mapping[str, tuple[str, ...]]
     required_topics: frozenset[str]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes more than a few milliseconds to configure the topology."""
+        return len(self.required_topics) + len(self.inputs_of) > _MANY_NAMES
 
 
 NO_MAPS: Final = TopologyMaps({}, frozenset(), {}, frozenset())

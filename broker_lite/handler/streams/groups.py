@@ -20,6 +20,7 @@ from typing import Final
 
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.coordinator.groups.streams_members import StreamsMembers
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.bounds import check_topology_size
 from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.texts import cut
@@ -35,7 +36,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics_in_turns
 from broker_lite.handler.groups.ask_group import ask_group, check_group, wait_for_turn
 from broker_lite.handler.groups.describe import Kind, describe_groups
-from broker_lite.handler.large import LargeRequest, in_turns
+from broker_lite.handler.large import LargeRequest, in_lane, in_slices
 from broker_lite.handler.refusals import tell_group
 from broker_lite.handler.streams.internal_topics import create_missing
 from broker_lite.security.acls.acl import Operation
@@ -87,7 +88,8 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
         tell_group(context, request, body.group_id, response)
         return encode(message, response, request)
     members = context.groups.coordinator.streams
-    event = partial(members.heartbeat, told=await _prepared(context, members, request, body))
+    told, ahead = await _prepared(context, members, request, body)
+    event = partial(members.heartbeat, told=told, ahead=ahead)
     response = await ask_group(context, request, event, body, _refusal)
     await create_missing(context, request, body.group_id, response)
     return encode(message, response, request)
@@ -98,18 +100,23 @@ async def _prepared(
     members: StreamsMembers,
     request: Request,
     body: messages.StreamsGroupHeartbeatRequest,
-) -> ToldTopology | None:
-    """Make what the group needs of a large topology, and let others have their turn in between.
+) -> tuple[ToldTopology | None, ConfiguredAhead | None]:
+    """Make what the group needs of large topologies, and let others have their turn in between.
 
-    See: U-07.
+    Returns:
+        The topology of the request, and that of the group with its topics; None if it is small, or
+        not needed.
+
+    See: U-07, U-12.
     """
-    if body.topology is None or not isinstance(request, LargeRequest):
-        return None
-    await request.enter(context.lane)  # so that the steps of all members take turns
-    told = ToldTopology(body.topology)
-    async for _ in in_turns(members.prepare(told, body.group_id), at_least=1):
-        pass
-    return told
+    told = None
+    if body.topology is not None and isinstance(request, LargeRequest):
+        told = ToldTopology(body.topology)
+    stays = body.member_epoch >= 0
+    if told is None and not (stays and members.takes_long(body.group_id)):
+        return None, None
+    async with in_lane(context, request):  # so that the steps of all members take turns
+        return told, await in_slices(members.prepare(told, body.group_id))
 
 
 async def _check_topics(

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.checks import check_heartbeat
 from broker_lite.coordinator.streams.group import StreamsGroup
 from broker_lite.coordinator.streams.heartbeat import handle
@@ -71,13 +72,19 @@ class Driver:
         return self.beat(member, 0, **{**join, **empty, **fields})
 
     def beat(
-        self, member: str, epoch: int, *, told: ToldTopology | None = None, **fields: Any
+        self,
+        member: str,
+        epoch: int,
+        *,
+        told: ToldTopology | None = None,
+        ahead: ConfiguredAhead | None = None,
+        **fields: Any,
     ) -> Any:
         request = Request(group_id="g", member_id=member, member_epoch=epoch, **fields)
         check_heartbeat(request, "c", told=told)
         self.effects = Effects()
         caller = Caller(0, "c", "/127.0.0.1", object())
-        handle(self.group, request, caller, self.effects, self.now_ms, told=told)
+        handle(self.group, request, caller, self.effects, self.now_ms, told=told, ahead=ahead)
         self.log += self.effects.records
         ((_, response),) = self.effects.replies
         if response.error_code == 0 and response.active_tasks is not None:

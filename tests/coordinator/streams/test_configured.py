@@ -9,6 +9,7 @@ from broker_lite.coordinator.streams.configured import (
     ConfiguredTopology,
     StatusCode,
     configure,
+    configure_in_steps,
 )
 from broker_lite.coordinator.streams.java_order import hash_order, spread_hash
 from broker_lite.coordinator.streams.topology import topology_of
@@ -70,6 +71,13 @@ def test_a_config_that_comes_twice() -> None:
     told.state_changelog_topics = [topic]
     with pytest.raises(UnknownServerError):
         configured(told, t=1)
+
+
+def test_names_are_hashed_in_steps() -> None:
+    """U-12: 5,000 names of 249 characters take 60 ms."""
+    some = subtopology("0", "t", changelogs=[f"c{each}" for each in range(4_990)])
+    steps = configure_in_steps(topology_of(topology(some)), FakeTopics(t=1))
+    assert sum(1 for _ in steps) == 2 + 4_990 // 512
 
 
 def test_each_name_is_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:

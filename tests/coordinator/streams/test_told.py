@@ -35,19 +35,19 @@ def test_u07_what_is_prepared_is_what_the_group_needs() -> None:
     group = Driver().group
     hold_topology(group, told.topology)
     assert told.size_bytes == group.roster.held.count
-    ready = told.configure(topics, current_hash(told, topics))
+    ready = told.ahead.configure(topics, current_hash(told, topics))
     assert ready == configure(told.topology, topics)
-    assert ready is told.configure(topics, current_hash(told, topics))
+    assert ready is told.ahead.configure(topics, current_hash(told, topics))
 
 
 def test_u12_topics_that_have_changed_since_are_looked_at_again() -> None:
     topics = FakeTopics(t=3, r=3)
     told = prepared(TOLD, topics)
     topics.make("c", 3)
-    found = told.configure(topics, current_hash(told, topics))
+    found = told.ahead.configure(topics, current_hash(told, topics))
     assert [each.name for each in found.missing] == ["d"]
     topics.delete("t")
-    assert not told.configure(topics, current_hash(told, topics)).is_ready
+    assert not told.ahead.configure(topics, current_hash(told, topics)).is_ready
 
 
 def test_topics_may_change_between_the_steps() -> None:
@@ -57,7 +57,7 @@ def test_topics_may_change_between_the_steps() -> None:
     for number, _ in enumerate(told.prepare(topics)):
         if number == 6:
             topics.delete("r")
-    found = told.configure(topics, current_hash(told, topics))
+    found = told.ahead.configure(topics, current_hash(told, topics))
     assert [each.name for each in found.missing] == ["r"]
 
 

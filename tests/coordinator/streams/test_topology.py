@@ -56,6 +56,19 @@ def test_what_is_looked_up_follows_the_log() -> None:
     assert driver.loaded().maps == driver.group.maps
 
 
+@pytest.mark.parametrize(
+    ("some", "is_large"),
+    [
+        ([subtopology("0", "t", changelogs=map(named, range(254)))], False),
+        ([subtopology("0", "t", changelogs=map(named, range(255)))], True),
+        ([subtopology(named(each), "t") for each in range(255)], False),
+        ([subtopology(named(each), "t") for each in range(256)], True),
+    ],
+)
+def test_u12_topics_and_subtopologies_make_it_large(some: Any, is_large: bool) -> None:
+    assert topology_of(topology(*some)).maps().is_large is is_large
+
+
 def _wide(count: int) -> Any:
     return [subtopology("0", *map(named, range(count)))]
 

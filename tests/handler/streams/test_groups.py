@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.coordinator.streams.ahead import ConfiguredAhead
 from broker_lite.coordinator.streams.told import ToldTopology
 from broker_lite.coordinator.topics import TopicsByName
 from broker_lite.errors import ErrorCode
@@ -89,6 +90,41 @@ def test_u07_a_large_topology_is_prepared_before_the_group_is_asked(
     steps.clear()
     assert join(broker, topology(), group="small").error_code == 0
     assert not steps
+
+
+def test_u12_a_large_topology_is_configured_before_the_group_is_asked(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a heartbeat that does not bring it, and for a member that joins again."""
+
+    def at_once(*_: Any) -> Any:
+        raise AssertionError("configured without a turn for others")
+
+    monkeypatch.setattr("broker_lite.coordinator.streams.ahead.configure", at_once)
+    steps: list[str] = []
+    make = ConfiguredAhead.prepare
+
+    def prepare(ahead: ConfiguredAhead, topics: TopicsByName) -> Iterator[None]:
+        steps.append("ahead")
+        yield from make(ahead, topics)
+
+    monkeypatch.setattr(ConfiguredAhead, "prepare", prepare)
+    told = topology(*(f"changelog-{number:020}" for number in range(LARGE_BYTES // 30)))
+    assert join(broker, told).member_epoch == 2
+    answer = beat(broker, 2)  # a new group has forgotten it
+    assert (answer.error_code, answer.member_epoch, answer.status) == (0, 3, [])
+    assert len(steps) == 2
+    assert beat(broker, 3).error_code == 0
+    assert len(steps) == 2, "it is known by now"
+    broker.cluster.delete_topics([broker.cluster.topics[f"changelog-{7:020}"]])
+    answer = beat(broker, 3)
+    assert [each.status_code for each in answer.status] == [3]
+    assert len(steps) == 3
+    assert join(broker, told).error_code == 0  # the topic was created again
+    assert len(steps) == 4
+    broker.cluster.delete_topics([broker.cluster.topics[f"changelog-{7:020}"]])
+    assert beat(broker, -1).member_epoch == -1
+    assert len(steps) == 4, "who leaves does not need it"
 
 
 @pytest.mark.parametrize("size_bytes", [1, LARGE_BYTES])
