@@ -110,10 +110,7 @@ class ShareOffsets:
         if group is None:
             group = self._registry.make_share(group_id)
         changes.put_group_epoch(group, group.group_epoch + 1, group.metadata_hash, effects)
-        for name, some in starts.items():
-            topic = self._registry.topics.get(name)
-            assert topic is not None
-            changes.start_partitions(group, topic.topic_id, name, some, effects)
+        changes.start_partitions(group, starts, effects)
 
     def delete(
         self, request: messages.DeleteShareGroupOffsetsRequest, caller: Caller, _now_ms: int
@@ -130,14 +127,14 @@ class ShareOffsets:
             effects.reply(caller.token, response)
             return effects
         response = message()
-        gone: list[bytes] = []
+        gone: dict[bytes, None] = {}
         for asked in request.topics:
             topic = self._registry.topics.get(asked.topic_name)
             text = _UNKNOWN if topic is None else None
             if topic is not None and topic.topic_id not in group.stateful:
                 text = _NOTHING
-            elif topic is not None and topic.topic_id not in gone:
-                gone.append(topic.topic_id)
+            elif topic is not None:
+                gone[topic.topic_id] = None
             response.responses.append(
                 message.DeleteShareGroupOffsetsResponseTopic(
                     topic_name=asked.topic_name,

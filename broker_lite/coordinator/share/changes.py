@@ -40,28 +40,29 @@ def put_group_epoch(group: ShareGroup, epoch: int, metadata_hash: int, effects: 
 
 
 def start_partitions(
-    group: ShareGroup,
-    topic_id: bytes,
-    name: str,
-    starts: Mapping[int, int],
-    effects: Effects,
+    group: ShareGroup, starts: Mapping[str, Mapping[int, int]], effects: Effects
 ) -> None:
-    """Have the state of partitions of a topic begin, and write that it exists.
+    """Have the state of partitions of topics begin, and write that they exist.
 
     Args:
         group: the group.
-        topic_id: of the topic.
-        name: of the topic.
-        starts: where each partition begins; NO_START lets its first reader decide.
-        effects: gets the records.
+        starts: where each partition begins, by the name of its topic, which exists; NO_START lets
+            its first reader decide.
+        effects: gets one record, however many topics there are: it holds all topics of the group.
+
+    Rule: K-40 (GroupMetadataManager.addInitializingTopicsRecords).
     """
-    known = group.stateful.get(topic_id, StatefulTopic(name, frozenset()))
-    partitions = known.partitions.union(starts)
-    stateful = {**group.stateful, topic_id: StatefulTopic(name, partitions)}
-    effects.share_starts += [
-        ShareStart(group.group_id, topic_id, partition, start, group.group_epoch)
-        for partition, start in sorted(starts.items())
-    ]
+    stateful = dict(group.stateful)
+    for name, some in starts.items():
+        topic = group.topics.get(name)
+        assert topic is not None, "the caller has looked it up"
+        topic_id = topic.topic_id
+        known = stateful.get(topic_id, NO_STATE).partitions
+        stateful[topic_id] = StatefulTopic(name, known.union(some))
+        effects.share_starts += [
+            ShareStart(group.group_id, topic_id, partition, start, group.group_epoch)
+            for partition, start in sorted(some.items())
+        ]
     _put_stateful(group, stateful, effects)
 
 
@@ -85,7 +86,7 @@ def start_topics(group: ShareGroup, effects: Effects) -> None:
         topic = topics.get(name)
         if topic is None:
             continue
-        known = stateful.get(topic.topic_id, StatefulTopic(name, frozenset())).partitions
+        known = stateful.get(topic.topic_id, NO_STATE).partitions
         missing = [each for each in range(topic.partition_count) if each not in known][:room]
         room -= len(missing)
         effects.share_starts += [
@@ -113,7 +114,7 @@ def end_topics(group: ShareGroup, topic_ids: Iterable[bytes], effects: Effects) 
 
     Rule: K-04 (GroupMetadataManager.completeDeleteShareGroupOffsets).
     """
-    gone = [each for each in topic_ids if each in group.stateful]
+    gone = dict.fromkeys(each for each in topic_ids if each in group.stateful)
     _end_states(group, gone, effects)
     stateful = {each: topic for each, topic in group.stateful.items() if each not in gone}
     _put_stateful(group, stateful, effects)

@@ -1,7 +1,4 @@
-"""Where share groups start: described, altered, deleted.
-
-Also tests: broker_lite.coordinator.groups.share_offsets.
-"""
+"""Where share groups start: described, altered, deleted."""
 
 from collections.abc import Mapping
 from typing import Any
