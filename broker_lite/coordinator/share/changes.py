@@ -50,7 +50,7 @@ def start_partitions(
             its first reader decide.
         effects: gets one record, however many topics there are: it holds all topics of the group.
 
-    Rule: K-40 (GroupMetadataManager.addInitializingTopicsRecords).
+    See: K-40 (GroupMetadataManager.addInitializingTopicsRecords).
     """
     stateful = dict(group.stateful)
     for name, some in starts.items():
@@ -87,6 +87,8 @@ def start_topics(group: ShareGroup, effects: Effects) -> None:
         if topic is None:
             continue
         known = stateful.get(topic.topic_id, NO_STATE).partitions
+        if len(known) >= topic.partition_count:
+            continue  # as of almost all topics when one more member joins
         missing = [each for each in range(topic.partition_count) if each not in known][:room]
         room -= len(missing)
         effects.share_starts += [

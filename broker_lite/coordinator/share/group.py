@@ -95,7 +95,7 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
 
     def subscribed_topics(self) -> frozenset[str]:
         """Return the topics that members subscribe to."""
-        return frozenset(self.roster.topic_names)
+        return frozenset(self.roster.subscribers)
 
     def target_of(self, member_id: str) -> Target:
         """Return one member's part of the target assignment."""
@@ -103,7 +103,7 @@ class ShareGroup(NewerGroup[ShareRoster, Target]):
 
     def topics_hash(self) -> int:
         """Return a hash of the subscribed topics that exist: ids and partition counts."""
-        return hash_of_topics(self.topics, self.roster.topic_names)
+        return hash_of_topics(self.topics, self.roster.subscribers)
 
     def put_stateful(self, stateful: dict[bytes, StatefulTopic]) -> None:
         """Replace the topics with partitions whose state exists, and count their memory."""

@@ -13,6 +13,7 @@ from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_history import shown
 from broker_lite.coordinator.share import changes
 from broker_lite.coordinator.share.assign import assign_simple
+from broker_lite.coordinator.share.bounds import check_subscriptions
 from broker_lite.coordinator.share.group import ShareGroup
 from broker_lite.coordinator.share.member import LEAVE_EPOCH, ShareMember, size_of_member
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, cut, is_blank, is_too_long
@@ -102,6 +103,7 @@ def _heartbeat(
     more_bytes = size_of_member(member) - (0 if known is None else size_of_member(known))
     is_new_subscription = member.topic_names != before.topic_names
     if is_new_subscription:
+        check_subscriptions(group, before, member)
         more_bytes += changes.missing_count(group, member.topic_names) * group.state_bytes
     group.roster.held.demand(more_bytes, group.settings.held_bytes_max)
     if member != known:
@@ -195,17 +197,30 @@ def _update_target(group: ShareGroup, effects: Effects, now_ms: int) -> None:
     interval_ms = group.settings.share_assignment_interval_ms
     if group.target_timestamp_ms and now_ms < group.target_timestamp_ms + interval_ms:
         return
-    subscriptions: dict[str, frozenset[bytes]] = {}
-    counts: dict[bytes, int] = {}
-    for member in group.roster.members.values():
-        found = [group.topics.get(name) for name in member.topic_names]
-        topics = [topic for topic in found if topic is not None]
-        subscriptions[member.member_id] = frozenset(topic.topic_id for topic in topics)
-        counts.update((topic.topic_id, topic.partition_count) for topic in topics)
+    subscriptions, counts = _assignor_view(group)
     for member_id, target in assign_simple(subscriptions, counts).items():
         if group.targets.get(member_id) != target:
             changes.put_target(group, member_id, target, effects)
     group_changes.put_target_epoch(group, group.group_epoch, now_ms, effects)
+
+
+def _assignor_view(
+    group: ShareGroup,
+) -> tuple[dict[str, frozenset[bytes]], dict[bytes, int]]:
+    """Return the topics of each member, and the number of partitions of each topic."""
+    # members mostly subscribe to the same topics, which are looked up once
+    by_names: dict[tuple[str, ...], frozenset[bytes]] = {}
+    subscriptions: dict[str, frozenset[bytes]] = {}
+    counts: dict[bytes, int] = {}
+    for member in group.roster.members.values():
+        topic_ids = by_names.get(member.topic_names)
+        if topic_ids is None:
+            found = [group.topics.get(name) for name in member.topic_names]
+            topics = {topic.topic_id: topic.partition_count for topic in found if topic is not None}
+            counts.update(topics)
+            topic_ids = by_names[member.topic_names] = frozenset(topics)
+        subscriptions[member.member_id] = topic_ids
+    return subscriptions, counts
 
 
 def _reconcile(group: ShareGroup, member: ShareMember, effects: Effects) -> ShareMember:

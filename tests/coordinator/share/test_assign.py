@@ -14,6 +14,28 @@ def test_k05_more_members_than_partitions() -> None:
     assert targets == {"a": {b"t": {0}}, "b": {b"t": {1}}, "c": {b"t": {0}}}
 
 
+def test_equal_partitions_of_members_are_one_object() -> None:
+    """Comparing the targets of many members with their last ones is fast then."""
+    every = frozenset((b"t", b"u"))
+    members = {f"m{number}": every for number in range(20)}
+    first, second = (assign_simple(members, {b"t": 1, b"u": 2}) for _ in range(2))
+    sets = [
+        one for targets in (first, second) for each in targets.values() for one in each.values()
+    ]
+    assert set(sets) == {frozenset((0,)), frozenset((1,))}
+    assert len(set(map(id, sets))) == 2
+
+
+def test_k05_the_next_topic_goes_on_with_the_next_member() -> None:
+    every, some = frozenset((b"t", b"u", b"v")), frozenset((b"t", b"v"))
+    counts = {b"t": 4, b"u": 3, b"v": 2}
+    assert assign_simple({"a": every, "b": some, "c": every}, counts) == {
+        "a": {b"t": {0, 3}, b"u": {0, 2}, b"v": {0}},
+        "b": {b"t": {1}, b"v": {0}},
+        "c": {b"t": {2}, b"u": {1}, b"v": {1}},
+    }
+
+
 @given(
     st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.sets(st.sampled_from(TOPICS))),
     st.lists(st.integers(1, 6), min_size=3, max_size=3),

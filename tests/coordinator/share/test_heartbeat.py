@@ -15,6 +15,7 @@ from broker_lite.coordinator.effects import NO_START, Caller, Effects
 from broker_lite.coordinator.group_records import SHARE
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.share import changes
+from broker_lite.coordinator.share.bounds import TOPICS_MAX
 from broker_lite.coordinator.share.describe import describe
 from broker_lite.coordinator.share.group import STATE_BYTES, ShareGroup, StatefulTopic
 from broker_lite.coordinator.share.heartbeat import check_heartbeat, handle, put_out
@@ -22,7 +23,7 @@ from broker_lite.coordinator.share.member import ShareMember, size_of_member
 from broker_lite.coordinator.share.records import STATE_PARTITIONS
 from broker_lite.coordinator.share.replay import apply_record
 from broker_lite.coordinator.timers import SESSION, TimerKey, Timers
-from broker_lite.errors import InvalidRequest
+from broker_lite.errors import ErrorCode, InvalidRequest
 from broker_lite.wire import messages
 from tests.coordinator.consumer.consumer_driver import FakeTopics
 
@@ -133,6 +134,24 @@ def test_a_wrong_epoch_is_fenced(epoch: int, word: str) -> None:
     assert f"a {word} member epoch ({epoch})" in response.error_message
 
 
+def test_topics_of_many_members_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(t=1, u=1)
+    looked_up: list[str] = []
+    get = driver.topics.get
+
+    def counted(name: str) -> Any:
+        looked_up.append(name)
+        return get(name)
+
+    monkeypatch.setattr(driver.topics, "get", counted)
+    counts = []
+    for number in range(10):
+        looked_up.clear()
+        assert driver.given(driver.beat(f"m{number}", 0, "t", "u")) == [0, 0]
+        counts.append(len(looked_up))
+    assert counts == [counts[0]] * 10
+
+
 def test_k02_unknown_members_and_full_groups() -> None:
     driver = Driver(GroupSettings(share_size_max=1), t=1)
     driver.beat("m", 0, "t")
@@ -143,6 +162,19 @@ def test_k02_unknown_members_and_full_groups() -> None:
     small = Driver(GroupSettings(held_bytes_max=10), t=1)
     assert small.beat("m", 0, "t").error_code == 81
     assert small.group.is_unwritten
+
+
+def test_k38_too_many_topics_are_refused_and_change_nothing() -> None:
+    driver, many = Driver(t=1), [f"u{number}" for number in range(TOPICS_MAX)]
+    epoch = driver.beat("m", 0, "t").member_epoch
+    answer = driver.beat("m", epoch, *many, "t")
+    assert answer.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert answer.error_message == f"The share group subscribes to more than {TOPICS_MAX} topics."
+    assert driver.effects.records == []
+    assert driver.group.subscribed_topics() == {"t"}
+    assert driver.beat("m", epoch).error_code == 0
+    assert driver.beat("n", 0, *many, "v").error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert list(driver.group.roster.members) == ["m"]
 
 
 def test_k37_the_states_of_partitions_take_memory() -> None:
