@@ -14,7 +14,9 @@ a record that no member can process does not take others with it.
 Rule: K-11, K-12 (SharePartition.acquire).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.share_records.in_flight import InFlightBatch, Run
@@ -23,6 +25,8 @@ from broker_lite.coordinator.share_records.state import RecordState
 
 _AVAILABLE: Final = RecordState.AVAILABLE
 _THROTTLED_FROM_MIN: Final = 2
+_RANGE_FIRST: Final = itemgetter(0)
+_RANGE_LAST: Final = itemgetter(1)
 
 
 class Range(NamedTuple):
@@ -177,14 +181,13 @@ class _Acquiring:
         See: K-36.
         """
         in_flight = self._partition.in_flight
-        end = batch.last
+        begin, end = batch.first, batch.last
         if not in_flight.has_room(2):
             self._take_unread_whole(batch, first, last)
             return
-        in_flight.remove(batch)
-        taken_to = self._take_new(max(batch.first, first), min(end, last))
+        taken_to = self._take_new(max(begin, first), min(end, last), batch)
         if taken_to < end:
-            rest = Run(max(taken_to + 1, batch.first), end, RecordState.AVAILABLE, 0)
+            rest = Run(max(taken_to + 1, begin), end, RecordState.AVAILABLE, 0)
             in_flight.add(InFlightBatch(rest, is_unread=True))
             self._partition.deliver_again(rest.first)
 
@@ -195,12 +198,15 @@ class _Acquiring:
             return
         if self._wish.is_strict and end - begin + 1 > self._left:
             return
-        self._partition.in_flight.remove(batch)
-        if any(each.last >= begin and each.first <= end for each in self._fetched):
-            self._add(begin, end, end)
+        self._add([Range(begin, end)] if self._fetched_within(begin, end) else [], batch)
 
-    def _take_new(self, first: int, last: int) -> int:
+    def _take_new(self, first: int, last: int, unread: InFlightBatch | None = None) -> int:
         """Acquire records for the first time.
+
+        Args:
+            first: the first record to acquire.
+            last: the last one.
+            unread: the batch in flight that has the records, if there is one; it is replaced.
 
         Returns:
             The last offset that was acquired, or that has no record; first - 1 if there is none.
@@ -208,35 +214,56 @@ class _Acquiring:
         Rule: K-11 (SharePartition.acquireNewBatchRecords).
         """
         wish = self._wish
-        batches = [each for each in self._fetched if each.last >= first and each.first <= last]
-        if not batches:
-            return last
+        batches = self._fetched_within(first, last)
         limit = first + self._left - 1
-        if limit < last:
-            within = next((each for each in batches if each.last >= limit), batches[-1])
-            last = min(last, within.last)
-        if wish.is_strict:
-            self._add(first, last, min(limit, last))
-            return last
-        begin, in_flight = first, self._partition.in_flight
-        for each in batches:
+        if batches and limit < last:
+            index = bisect_left(batches, limit, 0, len(batches) - 1, key=_RANGE_LAST)
+            last = min(last, batches[index].last)
+        new: list[Range] = []
+        begin = first
+        room = 2 - (len(unread.runs) if unread is not None else 0)
+        for each in () if wish.is_strict else batches:
             end = min(each.last, last)
-            if begin <= end and end - begin + 1 >= wish.batch_records and in_flight.has_room(2):
-                self._add(begin, end, end)
+            if (
+                begin <= end
+                and end - begin + 1 >= wish.batch_records
+                and self._partition.in_flight.has_room(len(new) + room)
+            ):
+                new.append(Range(begin, end))
                 begin = end + 1
-        if begin <= last:
-            self._add(begin, last, last)
+        if batches and begin <= last:
+            new.append(Range(begin, last))
+        self._add(new, unread)
         return last
 
-    def _add(self, first: int, last: int, acquired_to: int) -> None:
-        """Put a batch in flight, and acquire its first records; the others are available."""
-        partition = self._partition
-        batch = InFlightBatch(Run(first, last, RecordState.AVAILABLE, 0))
-        partition.in_flight.add(batch)
-        partition.end_offset = max(partition.end_offset, last)
-        self._acquire(partition.in_flight.cut_batch(batch, first, acquired_to))
-        if acquired_to < last:
-            partition.deliver_again(acquired_to + 1)
+    def _fetched_within(self, first: int, last: int) -> Sequence[Range]:
+        """Return the record batches with any offset of a range."""
+        fetched = self._fetched
+        start = bisect_left(fetched, first, key=_RANGE_LAST)
+        return fetched[start : bisect_right(fetched, last, start, key=_RANGE_FIRST)]
+
+    def _add(self, ranges: Sequence[Range], unread: InFlightBatch | None) -> None:
+        """Put batches in flight, and acquire their records.
+
+        With a strict limit, what is above it is available.
+
+        Args:
+            ranges: of the batches, in order.
+            unread: the batch that they replace, if there is one.
+        """
+        partition, in_flight = self._partition, self._partition.in_flight
+        new = [InFlightBatch(Run(*each, RecordState.AVAILABLE, 0)) for each in ranges]
+        if unread is not None:
+            in_flight.replace(unread, new)
+        else:
+            for batch in new:
+                in_flight.add(batch)
+        for batch, (first, last) in zip(new, ranges, strict=True):
+            partition.end_offset = max(partition.end_offset, last)
+            acquired_to = min(first + self._left - 1, last) if self._wish.is_strict else last
+            self._acquire(in_flight.cut_batch(batch, first, acquired_to))
+            if acquired_to < last:
+                partition.deliver_again(acquired_to + 1)
 
     # -- records that are in flight
 
@@ -246,12 +273,13 @@ class _Acquiring:
         Rule: K-12 (SharePartition.acquireSubsetBatchRecords).
         """
         first = max(first, self._partition.start_offset)
-        some = batch.within(first, batch.last)
-        failures = max((run.delivery_count for run in some if run.state is _AVAILABLE), default=0)
-        is_throttled = failures >= self._throttled_from
+        some = [run for run in batch.within(first, batch.last) if run.state is _AVAILABLE]
+        if not some:
+            return False
+        is_throttled = max([run.delivery_count for run in some]) >= self._throttled_from
         if is_throttled and self.acquired:
             return True
-        available = [run for run in some if run.first <= last and run.state is _AVAILABLE]
+        available = [run for run in some if run.first <= last]
         if not available:
             return False
         first = max(available[0].first, first)
@@ -281,7 +309,7 @@ class _Acquiring:
                 part = self._part_of(batch, failures)
                 limits.append(part)
             # as in Kafka, a limit that was passed before it was known does not count
-            left = min((each - count for each in limits if each > count), default=0)
+            left = min([each - count for each in limits if each > count], default=0)
             size = run.last - begin + 1
             if 0 < left <= size:
                 return begin + left - 1
@@ -306,7 +334,7 @@ class _Acquiring:
         """
         in_flight = self._partition.in_flight
         last = min(last, end)
-        if in_flight.splits_at(last + 1) and not in_flight.has_room(1):
+        if last < batch.last and in_flight.splits_at(last + 1) and not in_flight.has_room(1):
             last = self._last_unsplit(batch, first, last, end)
             if last < first:
                 return
@@ -332,19 +360,14 @@ class _Acquiring:
         Args:
             runs: at least one, in order.
         """
-        member_id = self._wish.member_id
-        told: list[Acquired] = []
-        begin = runs[0].first
-        for position, run in enumerate(runs):
-            run.acquire(member_id, self._deadline_ms)
-            self._left -= run.last - run.first + 1
-            following = runs[position + 1] if position + 1 < len(runs) else None
-            if (
-                following is None
-                or following.first != run.last + 1
-                or following.delivery_count + 1 != run.delivery_count
-            ):
-                told.append(Acquired(begin, run.last, run.delivery_count))
-                begin = run.last + 1 if following is None else following.first
-        self.acquired += told
-        self._partition.lock(runs, self._deadline_ms)
+        member_id, deadline_ms = self._wish.member_id, self._deadline_ms
+        first, last, count = runs[0].first, runs[0].first - 1, runs[0].delivery_count + 1
+        for run in runs:
+            run.acquire(member_id, deadline_ms)
+            if run.first != last + 1 or run.delivery_count != count:
+                self.acquired.append(Acquired(first, last, count))
+                first, count = run.first, run.delivery_count
+            last = run.last
+            self._left -= last - run.first + 1
+        self.acquired.append(Acquired(first, last, count))
+        self._partition.lock(runs, deadline_ms)

@@ -14,7 +14,7 @@ from broker_lite.coordinator.share_records.state import RecordState, StateBatch
 
 NO_MEMBER: Final = ""
 RUNS_MAX: Final = 32_768
-"""So many runs may a partition have: to change all of them at once takes up to 50 ms."""
+"""So many runs may a partition have: to change all of them at once takes 50 ms, or 90 at worst."""
 # Compared by identity: Python hashes members of an enum by their names, which is slow.
 _ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
 _ARCHIVED: Final = RecordState.ARCHIVED
@@ -111,6 +111,8 @@ class InFlightBatch:
     def within(self, first: int, last: int) -> list[Run]:
         """Return the runs with any offset of a range, as they are."""
         runs = self.runs
+        if len(runs) == 1:  # as most batches have
+            return runs[:] if runs[0].first <= last and runs[0].last >= first else []
         start = bisect_left(runs, first, key=_LAST)
         return runs[start : bisect_right(runs, last, start, key=_FIRST)]
 
@@ -258,10 +260,19 @@ class InFlight:
             self.batches.insert(bisect_right(self.batches, batch.first, key=_FIRST), batch)
         self._add_runs(len(batch.runs))
 
-    def remove(self, batch: InFlightBatch) -> None:
-        """Remove a batch."""
-        self.batches.remove(batch)
-        self._add_runs(-len(batch.runs))
+    def replace(self, batch: InFlightBatch, others: Sequence[InFlightBatch]) -> None:
+        """Put other batches, or none, in the place of one.
+
+        One batch for another moves nothing in the list. To remove the old one and add the new one
+        took some 100 ms for 16,000 of 32,000 batches.
+
+        Args:
+            batch: in flight.
+            others: in order, within the range of the batch.
+        """
+        index = self.index_at(batch.first)
+        self.batches[index : index + 1] = others
+        self._add_runs(sum([len(each.runs) for each in others]) - len(batch.runs))
 
     def remove_first(self, count: int) -> None:
         """Remove the first batches."""
@@ -294,6 +305,8 @@ class InFlight:
 
         The range may reach beyond the batch. Changing the state of the runs is up to the caller.
         """
+        if first <= batch.first and batch.last <= last:
+            return batch.runs[:]  # most batches are not split
         self._add_runs(batch.cut_at((first, last + 1)))
         return batch.within(first, last)
 

@@ -5,10 +5,12 @@ different states is carried out in parts, and other requests have their turn in 
 member loses a record of a later part meanwhile, because its lock or its session ends, the request
 gets an error, but what it has said about the earlier parts counts. In Kafka all counts, or nothing.
 
-Only what is said is taken in parts. To acquire very many runs again, to release them when their
-locks or a session end, or to write a snapshot of them takes up to 1.5 microseconds a run, at once.
-So many are in flight only if a record batch is far larger than the limit of records in flight, and
-a member has split it; a partition has at most 32,768 of them (K-36).
+Only what is said is taken in parts. To release very many runs when their locks or a session end,
+or to write a snapshot of them takes up to 1.5 microseconds a run, at once. To acquire them again
+takes 2 microseconds a run of one batch, 4 if each is a batch made of a kept state, and 11 a gap
+between such batches (measured without compiling; compiled, it is about half). So many are in flight
+only if a record batch is far larger than the limit of records in flight, and a member has split it;
+a partition has at most 32,768 of them (K-36).
 """
 
 from collections.abc import Iterator, Sequence

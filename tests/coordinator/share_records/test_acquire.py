@@ -3,11 +3,13 @@
 Also tests: broker_lite.coordinator.share_records.settings.
 """
 
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
-from broker_lite.coordinator.share_records.acquire import Wish, acquire
+from broker_lite.coordinator.share_records.acquire import Range, Wish, acquire
 from tests.coordinator.share_records.share_driver import Driver, calls_of
 
 BATCHES = (10, 5, *[3] * 10)
@@ -168,6 +170,62 @@ def test_the_cost_of_acquiring_again_grows_with_the_runs(strict: bool) -> None:
         costs.append(calls_of(partial(driver.fetch, count=count, strict=strict)))
         assert driver.partition.next_offset() == count
     assert costs[1] < 5 * costs[0]
+
+
+class Watched(list[Any]):
+    """A list that counts the elements that are gone through or moved, one by one."""
+
+    touched = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.touched += len(self)
+        return super().__iter__()
+
+    def insert(self, index: Any, value: Any) -> None:
+        self.touched += len(self) - index
+        super().insert(index, value)
+
+    def remove(self, value: Any) -> None:
+        self.touched += len(self)
+        super().remove(value)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("runs_left", [1 << 30, 0])
+def test_k20_the_cost_of_gaps_grows_with_their_number(strict: bool, runs_left: int) -> None:
+    """Not with its square: none of them needs all batches in flight, or all that were fetched."""
+    count = 400
+    driver = Driver(*[1] * count)
+    driver.fetch(count=count, batch=count)
+    driver.say(*((each, each, [1]) for each in range(1, count, 2)))
+    driver.restart()
+    if not runs_left:
+        driver.held.add_kept(1 << 50)
+    partition = driver.partition
+    partition.in_flight.batches = batches = Watched(partition.in_flight.batches)
+    fetched = Watched([Range(each, each) for each in range(count - 1)])
+    wish = Wish("m", count, 1, strict)
+    wanted = [(each, each, 1) for each in range(0, count - 1, 2)]
+    assert acquire(partition, wish, fetched, 30_000) == wanted
+    assert batches.touched + fetched.touched == 0
+    driver.check_counts()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_k20_a_gap_of_several_record_batches(strict: bool) -> None:
+    """Without a strict limit they are batches of their own; what was not fetched stays unread."""
+    driver = Driver(*[2] * 10)
+    driver.fetch(count=20, batch=20)
+    driver.say((18, 19, [1]))
+    driver.restart()
+    wish = Wish("m", 9, 2, strict)
+    wanted = [(0, 8, 1)] if strict else [(each, each + 1, 1) for each in range(0, 10, 2)]
+    assert acquire(driver.partition, wish, driver.batches, 30_000) == wanted
+    driver.check_counts()
+    assert [(each.first, each.is_unread) for each in driver.partition.in_flight.batches[-2:]] == [
+        (10, True),
+        (18, False),
+    ]
 
 
 def test_only_what_is_available_of_a_split_batch() -> None:
