@@ -3,7 +3,7 @@
 All batches of a request for a partition are accepted, or none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -67,12 +67,17 @@ class Acknowledgement(NamedTuple):
                 begin = index
 
 
-def check_acknowledgements(batches: Sequence[Acknowledgement], *, may_renew: bool) -> None:
+def checked_acknowledgements(
+    batches: Iterable[Acknowledgement], *, may_renew: bool
+) -> Iterator[Acknowledgement]:
     """Check what can be checked without knowing the partition.
 
     Args:
         batches: of one partition.
         may_renew: whether the request says that it renews locks.
+
+    Yields:
+        Each of the batches. Nothing counts before all of them are checked.
 
     Raises:
         InvalidRequest: offsets or types are wrong; it has no text, as in Kafka.
@@ -81,7 +86,8 @@ def check_acknowledgements(batches: Sequence[Acknowledgement], *, may_renew: boo
     """
     highest = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
     before = -1
-    for first, last, types in batches:
+    for each in batches:
+        first, last, types = each
         if first > last or first < before or not types:
             raise InvalidRequest
         if len(types) > 1 and last - first != len(types) - 1:
@@ -89,6 +95,7 @@ def check_acknowledgements(batches: Sequence[Acknowledgement], *, may_renew: boo
         if min(types) < AcknowledgeType.GAP or max(types) > highest:
             raise InvalidRequest
         before = last
+        yield each
 
 
 def acknowledge(
@@ -99,7 +106,7 @@ def acknowledge(
     *,
     has_room: bool = False,
 ) -> StateUpdate | None:
-    """Take what a member says about records; `check_acknowledgements` has accepted it.
+    """Take what a member says about records; `checked_acknowledgements` has accepted it.
 
     Args:
         partition: the share partition.
@@ -130,12 +137,18 @@ def acknowledge(
 
 
 def check_acquired(
-    partition: SharePartition, member_id: str, batches: Sequence[Acknowledgement]
+    partition: SharePartition, member_id: str, batches: Sequence[Acknowledgement], begin: int = 0
 ) -> Sequence[Acknowledgement]:
     """Check that a member has acquired the records that it says something about.
 
     A batch that it names in parts counts record by record from then on, which only texts of errors
     tell.
+
+    Args:
+        partition: the share partition.
+        member_id: of the member.
+        batches: what it says, or a part of that.
+        begin: the records below have their fate already, by the parts before; 0 for none.
 
     Returns:
         What is not about records before the start offset.
@@ -150,12 +163,11 @@ def check_acquired(
     renews = any(AcknowledgeType.RENEW in each.types for each in accepted)
     if renews and not partition.settings.may_renew:
         raise InvalidRecordState("Renewing acquisition locks is not enabled for the group.")
-    before = -1
     for each in accepted:
         _check(partition, member_id, each)
-        if each.first_offset <= before:
+        if each.first_offset < begin:
             raise InvalidRecordState(_NOT_ACQUIRED)
-        before = each.last_offset
+        begin = each.last_offset + 1
     return accepted
 
 

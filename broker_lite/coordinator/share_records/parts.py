@@ -25,6 +25,8 @@ RUNS_MAX: Final = 2048
 
 def is_little(batches: Sequence[Acknowledgement]) -> bool:
     """Return whether so few records are told of that all of them are one part."""
+    if len(batches) > RUNS_MAX:  # each of them is about one record or more
+        return False
     return sum([each.last_offset - each.first_offset + 1 for each in batches]) <= RUNS_MAX
 
 
@@ -35,11 +37,13 @@ def in_parts(
 
     Args:
         partition: the share partition; it may change meanwhile.
-        batches: what `check_acknowledgements` has accepted.
+        batches: what `checked_acknowledgements` has accepted, without what is below the start
+            offset, which does nothing.
 
     Yields:
         Parts that change at most RUNS_MAX runs each; `batches` itself if that is all. What is said
-        twice about a record is in one part, so that checking the parts one by one finds it.
+        twice about a record may be in two parts: check_acquired() has to know where the part
+        before has ended.
     """
     if is_little(batches):
         yield batches
@@ -48,7 +52,7 @@ def in_parts(
     room = RUNS_MAX
     for each in batches:
         for piece, run_count in _pieces(partition, each):
-            if part and run_count > room and piece.first_offset > part[-1].last_offset:
+            if part and run_count > room:
                 yield part
                 part, room = [], RUNS_MAX
             part.append(piece)

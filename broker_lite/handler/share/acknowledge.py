@@ -17,9 +17,9 @@ from broker_lite.control.coordinators.share_service import Shares
 from broker_lite.coordinator.share_records.acknowledge import (
     Acknowledgement,
     acknowledge,
-    check_acknowledgements,
     check_acquired,
     check_room,
+    checked_acknowledgements,
     runs_added,
 )
 from broker_lite.coordinator.share_records.partition import SharePartition
@@ -58,7 +58,11 @@ _NEVER_READ: Final = "This server does not host this topic-partition."
 _MS_PER_S: Final = 1000
 
 Answers = dict[SharedPartition, Answer]
-Said = Mapping[SharedPartition, Sequence[Acknowledgement]]
+Batch = (
+    messages.ShareAcknowledgeRequest.AcknowledgementBatch
+    | messages.ShareFetchRequest.AcknowledgementBatch
+)
+Said = Mapping[SharedPartition, Sequence[Batch]]
 """What a request says about the records of partitions."""
 
 
@@ -131,14 +135,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest") -> Said:
     """Return what a request says about records, without partitions of which it says nothing."""
-    said: dict[SharedPartition, list[Acknowledgement]] = {}
+    said: dict[SharedPartition, list[Batch]] = {}
     for topic in body.topics:
         for one in topic.partitions:
             if one.acknowledgement_batches:
-                said.setdefault(SharedPartition(topic.topic_id, one.partition_index), []).extend(
-                    Acknowledgement(each.first_offset, each.last_offset, each.acknowledge_types)
-                    for each in one.acknowledgement_batches
-                )
+                key = SharedPartition(topic.topic_id, one.partition_index)
+                said.setdefault(key, []).extend(one.acknowledgement_batches)
     return said
 
 
@@ -146,11 +148,11 @@ async def acknowledge_all(
     context: HandlerContext, group_id: str, member_id: str, said: Said, *, may_renew: bool
 ) -> Answers:
     """Take what a member says about records; return the answer for each partition."""
-    answers = {partition: Answer(partition) for partition in said}
+    answers: Answers = {}
     turns = Turns()
     for partition, batches in said.items():
         await turns.turn()
-        answer = answers[partition]
+        answer = answers[partition] = Answer(partition)
         answer.is_acknowledged = True
         try:
             found = find(context, group_id, partition)
@@ -158,11 +160,16 @@ async def acknowledge_all(
             answer.error = error
             continue
         try:
-            check_acknowledgements(batches, may_renew=may_renew)
-            answer.keeping = await _acknowledge(context.groups.shares, found, member_id, batches)
+            checked = checked_acknowledgements(map(_acknowledgement, batches), may_renew=may_renew)
+            accepted = [each async for each in in_turns(checked)]
+            answer.keeping = await _acknowledge(context.groups.shares, found, member_id, accepted)
         except BrokerError as error:
             answer.acknowledge_error = error
     return answers
+
+
+def _acknowledgement(batch: Batch) -> Acknowledgement:
+    return Acknowledgement(batch.first_offset, batch.last_offset, batch.acknowledge_types)
 
 
 async def wait_until_kept(
@@ -213,14 +220,17 @@ async def _acknowledge(
         BrokerError: it does not count; or only a first part of it does, because its locks ended or
             it could not be written.
     """
+    if not is_little(batches):  # what most members say needs no turns
+        start = _opened(shares, found).start_offset
+        batches = [each async for each in in_turns(batches) if each.last_offset >= start]
     now_ms = shares.run_due(found.key)
-    if is_little(batches):  # what most members say needs no turns
+    if is_little(batches):
         update = acknowledge(_opened(shares, found), member_id, batches, now_ms)
         return shares.settle(found.key, update, found.log.leader_epoch)
     parts, begin = list[_Part](), 0
     async for part in in_turns(in_parts(_opened(shares, found), batches), at_least=1):
-        if part is not batches:  # nothing counts unless all parts are right
-            check_acquired(_opened(shares, found), member_id, part)
+        # nothing counts unless all parts are right
+        check_acquired(_opened(shares, found), member_id, part, begin)
         parts.append(_Part(part, runs_added(_opened(shares, found), part, begin)))
         begin = part[-1].last_offset + 1
     check_room(_opened(shares, found), sum([each.run_count for each in parts]))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from broker_lite.coordinator.share_records.acknowledge import (
     Acknowledgement,
     acknowledge,
-    check_acknowledgements,
+    checked_acknowledgements,
 )
 from broker_lite.coordinator.share_records.acquire import (
     Range,
@@ -75,8 +75,8 @@ class Driver:
     def say(
         self, *said: tuple[int, int, Sequence[int]], member: str = "m", renew: bool = False
     ) -> None:
-        batches = [Acknowledgement(*each) for each in said]
-        check_acknowledgements(batches, may_renew=renew)
+        named = [Acknowledgement(*each) for each in said]
+        batches = [*checked_acknowledgements(named, may_renew=renew)]
         self.keep(acknowledge(self.partition, member, batches, self.now_ms))
 
     def keep(self, update: StateUpdate | None) -> None:

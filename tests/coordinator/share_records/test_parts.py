@@ -2,8 +2,13 @@
 
 import pytest
 
-from broker_lite.coordinator.share_records.acknowledge import Acknowledgement, acknowledge
+from broker_lite.coordinator.share_records.acknowledge import (
+    Acknowledgement,
+    acknowledge,
+    check_acquired,
+)
 from broker_lite.coordinator.share_records.parts import RUNS_MAX, in_parts
+from broker_lite.errors import InvalidRecordState
 from tests.coordinator.share_records.share_driver import Driver
 
 COUNT = 2 * RUNS_MAX + 10
@@ -69,8 +74,18 @@ def test_parts_together_are_the_whole(
     ]
 
 
-def test_what_is_said_twice_of_a_record_is_in_one_part() -> None:
+def test_what_is_said_twice_of_a_record_is_found_across_parts() -> None:
     said = [Acknowledgement(i, i, [1]) for i in range(RUNS_MAX)]
-    said += [Acknowledgement(RUNS_MAX - 1, RUNS_MAX + 4, [1]), Acknowledgement(9000, 9000, [1])]
-    parts = list(in_parts(split().partition, said))
-    assert [len(part) for part in parts] == [RUNS_MAX + 1, 1]
+    said += [Acknowledgement(RUNS_MAX - 1, RUNS_MAX + 4, [1])]
+    partition = split().partition
+    parts = list(in_parts(partition, said))
+    assert [len(part) for part in parts] == [RUNS_MAX, 1]
+    check_acquired(partition, "m", parts[0])
+    check_acquired(partition, "m", parts[1], RUNS_MAX - 1)
+    with pytest.raises(InvalidRecordState, match=r"The offset is not acquired\."):
+        check_acquired(partition, "m", parts[1], RUNS_MAX)
+
+
+def test_parts_end_however_often_a_record_is_named() -> None:
+    said = [Acknowledgement(5, 5, [1])] * (3 * RUNS_MAX)
+    assert [len(part) for part in in_parts(split().partition, said)] == [RUNS_MAX] * 3

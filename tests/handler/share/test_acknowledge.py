@@ -1,5 +1,6 @@
 """ShareAcknowledge, and what is kept of it over restarts."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from broker_lite.coordinator.share_records.held_states import RUN_BYTES
 from broker_lite.coordinator.share_records.parts import RUNS_MAX
 from broker_lite.coordinator.share_records.sessions import SharedPartition
 from broker_lite.coordinator.share_records.states import ShareKey
-from tests.handler.share.share_requests import Sharer, acquired
+from broker_lite.handler.share.acknowledge import said_by
+from tests.coordinator.share_records.share_driver import calls_of
+from tests.handler.share.share_requests import Sharer, acquired, run
 from tests.support.handler_broker import HandlerBroker, handler_broker
 
 MANY = 3 * RUNS_MAX
@@ -144,6 +147,55 @@ def test_k31_a_refused_record_far_behind_refuses_all(sharer: Sharer) -> None:
     sharer.fetch(max_bytes=10_000_000)
     assert sharer.say({0: [(10, 2 * RUNS_MAX + 10, [1, 2] * RUNS_MAX + [1])]})[0][0] == 42
     assert sharer.say({0: [(10, 2 * RUNS_MAX + 9, [1, 2] * RUNS_MAX)]}) == {0: (0, None)}
+
+
+def test_k31_a_record_that_is_named_twice_in_two_parts_refuses_all(sharer: Sharer) -> None:
+    sharer.append(2 * RUNS_MAX)
+    sharer.fetch(max_bytes=10_000_000)
+    last = 10 + RUNS_MAX - 1
+    ones = [(each, each, [1]) for each in range(10, last + 1)]
+    text = "The offset cannot be acknowledged. The offset is not acquired."
+    assert sharer.say({0: [*ones, (last, last + 5, [1])]}) == {0: (121, text)}
+    assert sharer.say({0: [*ones, (last + 1, last + 5, [1])]}) == {0: (0, None)}
+
+
+def test_k31_records_before_the_start_are_no_part_of_what_is_said(sharer: Sharer) -> None:
+    """Also the last one, where a batch that reaches behind the start begins."""
+    sharer.append(10)
+    sharer.fetch()
+    sharer.say({0: [(0, 9, [1])]})
+    low = [(5, 5, [1])] * (2 * RUNS_MAX)
+    assert sharer.say({0: low}) == {0: (0, None)}
+    assert sharer.say({0: [*low, (5, 19, [1])]}) == {0: (0, None)}
+    assert sharer.say({0: [*low, (5, 4, [1])]}) == {0: (42, None)}
+
+
+def test_what_is_said_is_taken_without_going_through_it(sharer: Sharer) -> None:
+    request = sharer.fetch_request(said={0: [(5, 5, [1])] * 1000})
+    assert calls_of(lambda: said_by(request)) < 20
+
+
+@pytest.mark.as_written
+@pytest.mark.usefixtures("short_turns")
+def test_very_many_batches_are_taken_in_turns(sharer: Sharer) -> None:
+    """Also of records before the start, which do nothing."""
+    count, turns = 4096, 0
+    sharer.say({0: [(0, 9, [1])]})
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def scene() -> None:
+        counting = asyncio.create_task(count_turns())
+        answer = await sharer.fetch_later(said={0: [(5, 5, [1])] * count}, count=0)
+        assert answer[0].acknowledge_error_code == 0
+        counting.cancel()
+
+    run(scene())
+    assert turns >= 2 * count // 16
 
 
 @pytest.fixture
