@@ -77,6 +77,7 @@ def read_log(
     isolation_level: int = READ_UNCOMMITTED,
     min_one_batch: bool = True,
     replica_end: int = WHOLE_LOG,
+    with_aborted: bool = True,
 ) -> LogRead:
     """Find the stored bytes that a fetch from an offset gets.
 
@@ -87,6 +88,8 @@ def read_log(
         isolation_level: READ_COMMITTED for committed records only.
         min_one_batch: give the first batch even if it is larger than max_bytes.
         replica_end: where the replica ends that is read, if it has less than the log.
+        with_aborted: list the aborted transactions for a reader of committed records. Who reads
+            few of the batches asks aborted_within() for those, because there may be a million.
 
     Raises:
         OffsetOutOfRange: below the log start offset or above the log end offset.
@@ -108,18 +111,31 @@ def read_log(
         if max_bytes < 0:
             raise UnknownServerError
         try:
-            found = _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
+            found = _read_below(
+                log, offset, limit, max_bytes, isolation_level, min_one_batch, with_aborted
+            )
             if replica_end != WHOLE_LOG:
                 return found._replace(high_watermark=end, last_stable_offset=stable)
             return found
         except (OSError, CorruptTransactionIndex) as error:
-            if isinstance(error, OSError) and error.errno in _OUT_OF_DESCRIPTORS:
-                # Too many ranges are being sent. The reader gets nothing now, and asks again.
-                return LogRead(None, end, stable, start, [] if isolation_level else None)
-            logger.warning("read failed directory=%s reason=%s", log.directory, error)
-            raise KafkaStorageError from error
+            _check_descriptors(log, error)
+            return LogRead(None, end, stable, start, [] if isolation_level else None)
     aborted: list[AbortedTransaction] | None = [] if isolation_level == READ_COMMITTED else None
     return LogRead(None, end, stable, start, aborted)
+
+
+def _check_descriptors(log: Log, error: OSError | CorruptTransactionIndex) -> None:
+    """Return if a read failed because too many ranges are being sent.
+
+    Then the reader gets nothing now, and asks again.
+
+    Raises:
+        KafkaStorageError: it failed for another reason.
+    """
+    if isinstance(error, OSError) and error.errno in _OUT_OF_DESCRIPTORS:
+        return
+    logger.warning("read failed directory=%s reason=%s", log.directory, error)
+    raise KafkaStorageError from error
 
 
 def _read_below(
@@ -129,6 +145,7 @@ def _read_below(
     max_bytes: int,
     isolation_level: int,
     min_one_batch: bool,
+    with_aborted: bool,
 ) -> LogRead:
     end, start = log.visibility.high_watermark, log.log_start_offset
     stable = limit if isolation_level == READ_COMMITTED else log.last_stable_offset
@@ -162,7 +179,7 @@ def _read_below(
     if size_bytes <= 0:
         return LogRead(None, end, stable, start, [] if isolation_level else None)
     aborted = None
-    if isolation_level == READ_COMMITTED:
+    if isolation_level == READ_COMMITTED and with_aborted:
         aborted = aborted_transactions(log, segment, offset, position + size_bytes)
     found_slice = _make(FileSlice, (file.fd, position, size_bytes, file))
     return _make(LogRead, (found_slice, end, stable, start, aborted))
@@ -222,6 +239,39 @@ def aborted_transactions(
     upper_bound = segment.offset_behind(end_position)
     if upper_bound is None:
         upper_bound = following.base_offset if following is not None else log.log_end_offset
+    return _aborted_between(log, segment, offset, upper_bound)
+
+
+def aborted_within(
+    log: Log, first_offset: int, last_offset: int
+) -> list[AbortedTransaction] | None:
+    """List the aborted transactions that have any offset of a range.
+
+    Args:
+        log: that is read.
+        first_offset: that of a batch which was found just now.
+        last_offset: inclusive.
+
+    Returns:
+        Those; None if they cannot be read now, so that the reader gets nothing, and asks again.
+
+    Raises:
+        KafkaStorageError: an index cannot be read.
+
+    See: F-14.
+    """
+    try:
+        segment = log.segments.holding(first_offset)
+        return _aborted_between(log, segment, first_offset, last_offset + 1)
+    except (OSError, CorruptTransactionIndex) as error:
+        _check_descriptors(log, error)
+        return None
+
+
+def _aborted_between(
+    log: Log, segment: LogSegment, offset: int, upper_bound: int
+) -> list[AbortedTransaction]:
+    """List the aborted transactions from a segment on that have any offset below a bound."""
     found: list[AbortedTransaction] = []
     current: LogSegment | None = segment
     while current is not None:

@@ -10,9 +10,9 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files.txn_index import AbortedTransaction
+from broker_lite.log.files.txn_index import AbortedTransaction, TransactionIndex
 from broker_lite.log.log import Log
-from broker_lite.log.read import read_log
+from broker_lite.log.read import aborted_within, read_log
 from tests.log.logs import (
     FOREVER_MS,
     T0,
@@ -161,6 +161,41 @@ def test_f14_where_the_list_ends(tmp_path: Path) -> None:
         last,
     ]
     assert read_log(log, 2, max_bytes=9999, isolation_level=1).aborted_transactions == [last]
+
+
+def test_f14_the_list_for_some_of_the_batches(tmp_path: Path) -> None:
+    """A transaction is listed in the segment of its marker, which may be a later one."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=2 * SIZE))
+    for _ in range(8):
+        append(log)
+    one, other = AbortedTransaction(1, 0, 1, 2), AbortedTransaction(2, 3, 6, 7)
+    log.segments.holding(1).transaction_index.append(one)
+    log.segments.holding(6).transaction_index.append(other)
+    assert log.segments.holding(3) is not log.segments.holding(6)
+    assert read_log(log, 0, max_bytes=9999, isolation_level=1).aborted_transactions == [one]
+    without = read_log(log, 0, max_bytes=9999, isolation_level=1, with_aborted=False)
+    assert (without.slice is None, without.aborted_transactions) == (False, None)
+    assert aborted_within(log, 0, 0) == aborted_within(log, 1, 2) == [one]
+    assert aborted_within(log, 1, 3) == [one, other]
+    assert aborted_within(log, 2, 2) == aborted_within(log, 7, 7) == []
+    assert aborted_within(log, 4, 4) == aborted_within(log, 6, 7) == [other]
+
+
+def test_f14_the_list_cannot_be_read(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    active = log.segments.active
+    index = TransactionIndex(f"{log.directory}/none.txnindex", exists=True)
+    monkeypatch.setattr(active, "transaction_index", index)
+    with pytest.raises(errors.KafkaStorageError):
+        aborted_within(log, active.base_offset, log.log_end_offset)
+    monkeypatch.setattr(active, "transaction_index", Unopened())
+    assert aborted_within(log, active.base_offset, log.log_end_offset) is None
+
+
+class Unopened:
+    """An index that finds no descriptor."""
+
+    def entries(self) -> list[AbortedTransaction]:
+        raise OSError(errno.EMFILE, "too many open files")
 
 
 @pytest.mark.parametrize(

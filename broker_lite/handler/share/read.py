@@ -34,7 +34,7 @@ from broker_lite.log.files import txn_index
 from broker_lite.log.files.headers import BatchHeader, walk_headers
 from broker_lite.log.files.open_file import FileSlice, OpenFile, ReadsAt
 from broker_lite.log.log import Log
-from broker_lite.log.read import READ_COMMITTED, READ_UNCOMMITTED, LogRead, read_log
+from broker_lite.log.read import READ_COMMITTED, READ_UNCOMMITTED, LogRead, aborted_within, read_log
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
 
 logger = logging.getLogger("broker_lite.handler")
@@ -63,10 +63,12 @@ class _Batches(NamedTuple):
     Attributes:
         headers: of the record batches.
         data: their bytes, from the first to the last.
+        listed: the aborted transactions among them; none for readers of uncommitted records.
     """
 
     headers: list[BatchHeader]
     data: bytes
+    listed: Sequence[txn_index.AbortedTransaction]
 
 
 class _Loaded:
@@ -133,8 +135,7 @@ async def read_and_acquire(
     headers = batches.headers
     ranges = [Range(each.base_offset, each.last_offset) for each in headers]
     shares.settle(key, archive_missing(partition, ranges, first_offset), log.leader_epoch)
-    listed = read.aborted_transactions
-    aborted = _aborted(listed, batches) if listed and headers else []
+    aborted = _aborted(batches)
     acquired = acquire(partition, wish, told_apart(partition, ranges, aborted), deadline_ms)
     if acquired and aborted:
         acquired = archive_aborted(partition, acquired, aborted)
@@ -162,6 +163,7 @@ def _read(partition: SharePartition, log: Log, room: Room) -> LogRead:
             max_bytes=room.size_bytes,
             isolation_level=isolation,
             min_one_batch=room.is_first,
+            with_aborted=False,
         )
     except OffsetOutOfRange:
         return _NOTHING
@@ -183,7 +185,13 @@ async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: 
         source: ReadsAt = _Loaded(file, found) if is_short else file
         headers = _headers(source, found, partition.next_offset(), last)
         if not headers:
-            return _Batches(headers, b"")
+            return _Batches(headers, b"", ())
+        # They are listed before others have their turn, who may drop the segments.
+        listed: Sequence[txn_index.AbortedTransaction] | None = ()
+        if partition.settings.is_committed:
+            listed = aborted_within(log, headers[0].base_offset, headers[-1].base_offset)
+        if listed is None:
+            return _Batches([], b"", ())
         begin, end = headers[0].position, headers[-1].end_position
         work = partial(source.read_at, begin, end - begin)
         data = work() if end - begin <= _AT_ONCE_BYTES_MAX else await to_thread.run_sync(work)
@@ -193,7 +201,7 @@ async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: 
     if len(data) < end - begin:  # the next read would fail, or the file was cut
         logger.warning("read failed directory=%s reason=file ends early", log.directory)
         raise KafkaStorageError
-    return _Batches(headers, data)
+    return _Batches(headers, data, listed)
 
 
 def _headers(file: ReadsAt, found: FileSlice, next_offset: int, last: int) -> list[BatchHeader]:
@@ -222,15 +230,17 @@ def _bytes_of(batches: _Batches, first_offset: int, last_offset: int) -> bytes:
     return batches.data[some[0].position - at : some[-1].end_position - at]
 
 
-def _aborted(listed: Sequence[txn_index.AbortedTransaction], batches: _Batches) -> list[Range]:
+def _aborted(batches: _Batches) -> list[Range]:
     """Return the record batches of aborted transactions among those that were read.
 
     See: F-14.
     """
+    if not batches.listed:
+        return []
     transactions = AbortedTransactions(
         [
             AbortedTransaction(each.producer_id, each.first_offset, each.last_offset)
-            for each in listed
+            for each in batches.listed
         ]
     )
     data, at = memoryview(batches.data), batches.headers[0].position

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,12 @@ from broker_lite.coordinator.effects import ShareStart
 from broker_lite.coordinator.share_records.states import ShareKey
 from broker_lite.handler.share import read
 from broker_lite.log.files.headers import BatchHeader
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.control import EndTransactionMarker
+from tests.coordinator.share_records.share_driver import calls_of
 from tests.handler.share.share_requests import Sharer, acquired, run
 from tests.support.disk import Disk
-from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.handler_broker import HandlerBroker, OpenBroker, handler_broker
 from tests.support.small_disk import files_end_at
 
 
@@ -192,3 +197,58 @@ def test_k35_the_rest_of_an_old_segment_is_enough(broker: HandlerBroker) -> None
     broker.cluster.log("t", 0).roll(broker.clock.now_ms())
     sharer.append(10)
     assert acquired(_wait(sharer, min_bytes=10_000)) == [(0, 9, 1)]
+
+
+def aborted(broker: HandlerBroker, count: int) -> Sharer:
+    """Transactions of one record, one after the other; the last one is committed."""
+    sharer = begun(broker, **{"share.isolation.level": "read_committed"})
+    log, now_ms = broker.cluster.log("t", 0), broker.clock.now_ms()
+    for number in range(count):
+        builder = BatchBuilder(
+            producer_id=1, producer_epoch=0, base_sequence=number, is_transactional=True
+        )
+        builder.append(now_ms, None, b"x")
+        log.append_batch(builder.build(), now_ms=now_ms)
+        marker = EndTransactionMarker(number == count - 1, 0)
+        log.append_control(1, 0, marker, now_ms=now_ms)
+    return sharer
+
+
+def test_k19_only_the_aborted_transactions_of_what_is_read_are_looked_at(
+    open_broker: OpenBroker, tmp_path: Path
+) -> None:
+    costs = []
+    for count in (50, 500):
+        with handler_broker(tmp_path / f"{count}") as broker:
+            sharer = aborted(broker, count)
+            sharer.fetch(count=4, batch_size=4)
+            costs.append(calls_of(partial(sharer.fetch, count=4, batch_size=4)))
+    assert costs[1] < costs[0] + 200
+
+
+@pytest.mark.as_written
+def test_k19_aborted_transactions_are_known_although_the_log_drops_them(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharer = aborted(broker, 5)
+    index = broker.cluster.log("t", 0).segments.active.transaction_index
+    monkeypatch.setattr(read, "_AT_ONCE_BYTES_MAX", 0)
+
+    async def drop_and_work(work: Callable[[], bytes]) -> bytes:
+        index.clear()
+        return work()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read.to_thread, "run_sync", drop_and_work)
+        assert acquired(sharer.fetch()) == [(1, 1, 1), (3, 3, 1), (5, 5, 1), (7, 9, 1)]
+
+
+@pytest.mark.as_written
+def test_k19_nothing_is_acquired_while_aborted_transactions_cannot_be_listed(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharer = aborted(broker, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(read, "aborted_within", lambda *_: None)
+        assert acquired(sharer.fetch()) == []
+    assert acquired(sharer.fetch()) == [(1, 3, 1)]
