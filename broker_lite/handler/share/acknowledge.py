@@ -93,7 +93,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         else:
             session = sessions.go_on(group_id, member_id, body.share_session_epoch)
         answers = await acknowledge_all(
-            context, group_id, member_id, said_by(body), may_renew=body.is_renew_ack
+            context, group_id, member_id, await said_by(body), may_renew=body.is_renew_ack
         )
         if body.share_session_epoch == FINAL_EPOCH:
             end_session(context, session)
@@ -133,11 +133,13 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(message, response, request)
 
 
-def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest") -> Said:
+async def said_by(body: "messages.ShareAcknowledgeRequest | messages.ShareFetchRequest") -> Said:
     """Return what a request says about records, without partitions of which it says nothing."""
     said: dict[SharedPartition, list[Batch]] = {}
+    turns = Turns()
     for topic in body.topics:
         for one in topic.partitions:
+            await turns.turn()
             if one.acknowledgement_batches:
                 key = SharedPartition(topic.topic_id, one.partition_index)
                 said.setdefault(key, []).extend(one.acknowledgement_batches)
@@ -157,14 +159,14 @@ async def acknowledge_all(
         try:
             found = find(context, group_id, partition)
         except BrokerError as error:
-            answer.error = error
+            answer.error = error.with_traceback(None)
             continue
         try:
             checked = checked_acknowledgements(map(_acknowledgement, batches), may_renew=may_renew)
             accepted = [each async for each in in_turns(checked)]
             answer.keeping = await _acknowledge(context.groups.shares, found, member_id, accepted)
         except BrokerError as error:
-            answer.acknowledge_error = error
+            answer.acknowledge_error = error.with_traceback(None)
     return answers
 
 

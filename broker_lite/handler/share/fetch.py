@@ -42,6 +42,7 @@ from broker_lite.handler.large import (
 )
 from broker_lite.handler.share.acknowledge import (
     Answers,
+    Said,
     acknowledge_all,
     said_by,
     wait_until_kept,
@@ -106,9 +107,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
         return await handle_large(handle, context, request)
     try:
         check_reader(context, group_id)
-        session = await _session(context, body, group_id)
+        said = await said_by(body)
+        session = await _session(context, body, group_id, said)
         answers = await acknowledge_all(
-            context, group_id, session.member_id, said_by(body), may_renew=body.is_renew_ack
+            context, group_id, session.member_id, said, may_renew=body.is_renew_ack
         )
         if answers:
             await wait_until_kept(context, request, group_id, answers)
@@ -133,7 +135,7 @@ def _is_long(context: HandlerContext, group_id: str, member_id: str | None) -> b
 
 
 async def _session(
-    context: HandlerContext, body: messages.ShareFetchRequest, group_id: str
+    context: HandlerContext, body: messages.ShareFetchRequest, group_id: str, said: Said
 ) -> ShareSession:
     """Return the session of a request, with the partitions that it adds and forgets.
 
@@ -156,7 +158,7 @@ async def _session(
     # Nothing below waits: the session changes as a whole.
     sessions = sessions_of(context)
     if body.share_session_epoch == INITIAL_EPOCH:
-        if said_by(body):
+        if said:
             raise InvalidRequest
         return begin_session(context, group_id, member_id, named)
     if body.share_session_epoch == FINAL_EPOCH:
@@ -275,7 +277,7 @@ async def _ready(
                 raise failures[found.key]
             in_flight = await opened(context, found) if wants_any else None
         except BrokerError as error:
-            # The traceback refers to this frame: a cycle, which the large request would leave behind.
+            # The traceback refers to this frame: a cycle, which a large request would leave.
             told = error.with_traceback(None)
             answers.setdefault(partition, Answer(partition)).error = told
             forget_unopened(context, session.group_id, partition)
