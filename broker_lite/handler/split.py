@@ -61,6 +61,7 @@ SPLITS: Final[Mapping[int, Split]] = {
     69: _GROUP_IDS,
     77: _GROUP_IDS,
     89: _GROUP_IDS,
+    91: Split(("topics", "partitions"), ("responses", "partitions")),
 }
 """API key to where its parts are. Other APIs have no parts, or answer for all of them together."""
 

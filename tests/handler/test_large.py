@@ -152,6 +152,24 @@ REQUESTS = {
             ],
         },
     ),
+    "AlterShareGroupOffsets": (
+        0,
+        {
+            "group_id": "shared",
+            "topics": [
+                messages.AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic(
+                    topic_name=name,
+                    partitions=[
+                        messages.AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition(
+                            partition_index=n, start_offset=n
+                        )
+                        for n in range(3 * COUNT)
+                    ],
+                )
+                for name in ("wide", "other")
+            ],
+        },
+    ),
     "Metadata": (4, {"topics": [ENTRY(name=name) for name in [*names("t"), "wide"]]}),
 }
 
@@ -179,6 +197,8 @@ def in_order(response: Any) -> Any:
     """The answers of an array in one order: what is refused comes first in each part."""
     if hasattr(response, "cluster_id"):
         response.cluster_id = None  # these are two clusters
+    for topic in getattr(response, "responses", ()):
+        topic.topic_id = b""
     for topic in getattr(response, "topics", ()):
         topic.partitions.sort(key=repr)
     return response
