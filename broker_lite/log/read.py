@@ -118,24 +118,22 @@ def read_log(
                 return found._replace(high_watermark=end, last_stable_offset=stable)
             return found
         except (OSError, CorruptTransactionIndex) as error:
-            _check_descriptors(log, error)
+            if not _may_ask_again(log, error):
+                raise KafkaStorageError from error
             return LogRead(None, end, stable, start, [] if isolation_level else None)
     aborted: list[AbortedTransaction] | None = [] if isolation_level == READ_COMMITTED else None
     return LogRead(None, end, stable, start, aborted)
 
 
-def _check_descriptors(log: Log, error: OSError | CorruptTransactionIndex) -> None:
-    """Return if a read failed because too many ranges are being sent.
+def _may_ask_again(log: Log, error: OSError | CorruptTransactionIndex) -> bool:
+    """Return whether a read failed only because too many ranges are being sent.
 
-    Then the reader gets nothing now, and asks again.
-
-    Raises:
-        KafkaStorageError: it failed for another reason.
+    Then the reader gets nothing now, and asks again. Another reason is logged.
     """
     if isinstance(error, OSError) and error.errno in _OUT_OF_DESCRIPTORS:
-        return
+        return True
     logger.warning("read failed directory=%s reason=%s", log.directory, error)
-    raise KafkaStorageError from error
+    return False
 
 
 def _read_below(
@@ -264,7 +262,8 @@ def aborted_within(
         segment = log.segments.holding(first_offset)
         return _aborted_between(log, segment, first_offset, last_offset + 1)
     except (OSError, CorruptTransactionIndex) as error:
-        _check_descriptors(log, error)
+        if not _may_ask_again(log, error):
+            raise KafkaStorageError from error
         return None
 
 

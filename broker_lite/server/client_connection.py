@@ -28,6 +28,7 @@ from broker_lite.handler.dispatch import begin, dispatch
 from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.server.answers import Answers
 from broker_lite.server.closings import note_closing
+from broker_lite.server.departures import Departures
 from broker_lite.server.limits.unsent import UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
@@ -86,6 +87,7 @@ class ClientConnection:
         context: HandlerContext,
         loop: AbstractEventLoop,
         resets: Resets,
+        departures: Departures,
         unsent: UnsentAnswers,
         tls: "TlsListener | None" = None,
         *,
@@ -98,18 +100,16 @@ class ClientConnection:
         self._sock = sock
         self._context = context
         self._scope = CancelScope()
-        self._stopping = False
-        self._authenticating = False
+        self._stopping = self._authenticating = self._is_muted = False
         self.link: LinkWatches | None = None
         self.paused: Event | None = None
-        self._is_muted = False
         self._slow: SlowAnswers | None = None
         self._pauses = pauses
         self._loop = loop
-        self.since_s = loop.time()
-        self.requests = 0
+        self.since_s, self.requests = loop.time(), 0
         self._tls = tls
-        self._stream = Stream(sock, framing, loop, self._abandon, resets, self._answer_at_once)
+        answer = self._answer_at_once
+        self._stream = Stream(sock, framing, loop, self._abandon, resets, departures, answer)
         self._answers = Answers(sock, self._stream, unsent, self)
 
     @property

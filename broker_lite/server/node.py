@@ -15,6 +15,7 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.framing import RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
+from broker_lite.server.departures import Departures
 from broker_lite.server.limits.client_shares import ClientShares
 from broker_lite.server.limits.descriptors import ClientDescriptors
 from broker_lite.server.limits.node_limits import Limits, Pace
@@ -103,6 +104,7 @@ class Node:
         self._tls = tls or {}
         shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
+        self._departures: Departures | None = None
         self._slow_links: SlowLinks | None = None
         self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
         self._group: TaskGroup | None = None
@@ -153,6 +155,7 @@ class Node:
         """
         try:
             self._resets = Resets(asyncio.get_running_loop())
+            self._departures = Departures(asyncio.get_running_loop())
             async with anyio.create_task_group() as connections:
                 self._group = connections
                 try:
@@ -216,7 +219,7 @@ class Node:
         if self._is_throttled(sock, address[0], info):
             return
         limits = self._get_limits()
-        if self._group is None or self._resets is None or self._is_one_too_many(address[0], limits):
+        if self._group is None or self._is_one_too_many(address[0], limits):
             key = "too many connections", address[0]
             self._client_log.write(
                 logger, logging.INFO, key, "refusing %s: too many connections", address
@@ -239,6 +242,8 @@ class Node:
         except OSError:
             sock.close()
             return
+        assert self._resets is not None
+        assert self._departures is not None
         framing = RequestFraming(
             limits.request_bytes_max,
             self._flexible_from,
@@ -251,6 +256,7 @@ class Node:
             context,
             asyncio.get_running_loop(),
             self._resets,
+            self._departures,
             self._shares.unsent,
             tls,
             pauses=self._pauses,

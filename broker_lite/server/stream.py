@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from broker_lite.handler.context import Rest
 from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, Pool
+from broker_lite.server.departures import Departures
 from broker_lite.server.resets import Resets
 from broker_lite.server.security.tls_socket import TlsSocket
 from broker_lite.server.sendfile import Outgoing
@@ -41,6 +42,7 @@ class Stream:
 
     __slots__ = (
         "_answer",
+        "_departures",
         "_is_reset",
         "_loop",
         "_on_gone",
@@ -67,6 +69,7 @@ class Stream:
         loop: AbstractEventLoop,
         on_gone: Callable[[], object],
         resets: Resets,
+        departures: Departures,
         answer: Callable[[Request], Received | None],
     ) -> None:
         """Take over a socket; close() gives it back to the system.
@@ -77,6 +80,7 @@ class Stream:
             loop: the running loop.
             on_gone: called when the client has closed while `handling`.
             resets: of the node; calls when the connection is reset.
+            departures: of the node; wakes the task when the client has gone.
             answer: called with a whole request while the connection waits for one. Answers it, and
                 those that follow it, and returns None; or returns what wakes the task.
         """
@@ -94,6 +98,7 @@ class Stream:
         self._on_gone = on_gone
         self._answer = answer
         self._resets = resets
+        self._departures = departures
         self._reading = False
         self._is_reset = False
         # The pool in whose line this connection waits, because it needs memory to receive.
@@ -207,7 +212,11 @@ class Stream:
         except NoMemory as short:
             self._stand_in_line(short.pool)
         except EOFError:
-            waiter.set_result(None)
+            self._pause()
+            self._departures.add(waiter, None)
+        except OSError as lost:
+            self._pause()
+            self._departures.add(waiter, lost.with_traceback(None))
         except Exception as error:  # the task that waits is the one to handle it
             waiter.set_exception(error)
             del waiter  # see receive_request()

@@ -15,6 +15,7 @@ import pytest
 from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.answers import Answers
+from broker_lite.server.departures import Departures
 from broker_lite.server.limits.unsent import NO_LIMIT, UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.stream import Stream
@@ -54,7 +55,10 @@ def ends() -> Iterator[Ends]:
     far.setblocking(False)
     framing = RequestFraming(1 << 20, {})
     with contextlib.closing(loop), far, Resets(loop) as resets:
-        stream = Stream(near, framing, loop, lambda: None, resets, lambda request: (request, None))
+        departures = Departures(loop)
+        stream = Stream(
+            near, framing, loop, lambda: None, resets, departures, lambda request: (request, None)
+        )
         unsent = UnsentAnswers(NO_LIMIT, RateLimitedLog(lambda: 0))
         yield Ends(near, far, Answers(near, stream, unsent, Owner()))
         stream.close()

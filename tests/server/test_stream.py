@@ -18,6 +18,7 @@ from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.protocol.framing import RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
+from broker_lite.server.departures import Departures
 from broker_lite.server.limits.unsent import NO_LIMIT, UnsentAnswers
 from broker_lite.server.resets import Resets
 from broker_lite.server.upkeep.pauses import Pauses
@@ -78,6 +79,7 @@ async def connected() -> AsyncIterator[Alone]:
             context,
             loop,
             resets,
+            Departures(loop),
             UnsentAnswers(NO_LIMIT, log),
             pauses=Pauses(Clock()),
         )
