@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import Final, NamedTuple, TypeVar
 
+from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.wire.structs import Struct
 
 _Value = TypeVar("_Value")
@@ -23,11 +24,15 @@ class Split(NamedTuple):
         asked: the path to the parts in the request, as names of attributes that hold arrays.
         answered: the path to the parts in the response.
         is_distinct: a text that the request names twice counts as one part.
+        has_few_repeats: a text that the request names very often counts as ten parts.
+        at_a_time: how many parts are handled before other connections have their turn.
     """
 
     asked: Sequence[str]
     answered: Sequence[str]
     is_distinct: bool = False
+    has_few_repeats: bool = False
+    at_a_time: int = PARTS_AT_A_TIME
 
 
 _TOPICS: Final = Split(("topics", "partitions"), ("topics", "partitions"))
@@ -35,7 +40,7 @@ _INDEXES: Final = Split(("topics", "partition_indexes"), ("topics", "partitions"
 _GROUP_INDEXES: Final = Split(
     ("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions")
 )
-_GROUP_IDS: Final = Split(("group_ids",), ("groups",))
+_GROUP_IDS: Final = Split(("group_ids",), ("groups",), has_few_repeats=True)
 _TRANSACTIONS: Final = Split(("transactions",), ("results_by_transaction",))
 _OFFSET_FETCH: Final = 9
 _GROUPS_SINCE: Final = 8
@@ -47,7 +52,7 @@ SPLITS: Final[Mapping[int, Split]] = {
     _OFFSET_FETCH: _INDEXES,
     10: Split(("coordinator_keys",), ("coordinators",)),
     13: Split(("members",), ("members",)),
-    15: Split(("groups",), ("groups",)),
+    15: Split(("groups",), ("groups",), has_few_repeats=True),
     21: _TOPICS,
     23: _TOPICS,
     27: Split(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions")),
@@ -61,7 +66,8 @@ SPLITS: Final[Mapping[int, Split]] = {
     69: _GROUP_IDS,
     77: _GROUP_IDS,
     89: _GROUP_IDS,
-    91: Split(("topics", "partitions"), ("responses", "partitions")),
+    # each time, a record is written that has all partitions of the group
+    91: Split(("topics", "partitions"), ("responses", "partitions"), at_a_time=1024),
 }
 """API key to where its parts are. Other APIs have no parts, or answer for all of them together."""
 
@@ -75,13 +81,15 @@ def split_of(api_key: int, version: int) -> Split | None:
     return SPLITS.get(api_key)
 
 
-def parts(request: _Value, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> Iterator[_Value]:
+def parts(request: _Value, split: Split) -> Iterator[_Value]:
     """Return smaller requests that together ask the same as the request, in the same order."""
-    if split.is_distinct:
+    if split.is_distinct or split.has_few_repeats:
         request = copy(request)
         (attribute,) = split.asked
-        setattr(request, attribute, list(dict.fromkeys(getattr(request, attribute))))
-    return (piece for piece, _ in _pieces(request, split.asked, at_a_time))
+        named = getattr(request, attribute)
+        counted = dict.fromkeys(named) if split.is_distinct else few_repeats(named)
+        setattr(request, attribute, list(counted))
+    return (piece for piece, _ in _pieces(request, split.asked, split.at_a_time))
 
 
 def _pieces(value: _Value, path: Sequence[str], at_a_time: int) -> Iterator[tuple[_Value, int]]:

@@ -12,6 +12,7 @@ no reader any more, so the rest is received without the loop.
 import socket
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 from broker_lite.handler.context import Rest
@@ -213,10 +214,10 @@ class Stream:
             self._stand_in_line(short.pool)
         except EOFError:
             self._pause()
-            self._departures.add(waiter, None)
+            self._departures.add(self.finish)
         except OSError as lost:
             self._pause()
-            self._departures.add(waiter, lost.with_traceback(None))
+            self._departures.add(partial(self._fail, lost.with_traceback(None)))
         except Exception as error:  # the task that waits is the one to handle it
             waiter.set_exception(error)
             del waiter  # see receive_request()
@@ -297,6 +298,16 @@ class Stream:
                 gone = True
         self._pause()
         if gone:
+            self._departures.add(self._abandon)
+
+    def _fail(self, error: OSError) -> None:
+        """Let a waiting receive_request() raise how the connection was lost."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+
+    def _abandon(self) -> None:
+        """Report that the client has gone, unless its request was answered meanwhile."""
+        if self.handling:
             self._on_gone()
 
     def _on_reset(self) -> None:
@@ -304,7 +315,7 @@ class Stream:
         self._is_reset = True
         self._pause()
         if self.handling:
-            self._on_gone()
+            self._departures.add(self._abandon)
         elif self.waits_for_memory:
             self.finish()
         elif self.is_waiting:

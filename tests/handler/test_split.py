@@ -34,7 +34,7 @@ def shape(request: Any) -> list[tuple[str, list[int]]]:
 def test_parts_are_small_and_in_order() -> None:
     where = split_of(OFFSET_COMMIT, 8)
     assert where is not None
-    pieces = list(parts(commit(a=2, b=5, c=0, d=1), where, 3))
+    pieces = list(parts(commit(a=2, b=5, c=0, d=1), where._replace(at_a_time=3)))
     assert [shape(piece) for piece in pieces] == [
         [("a", [0, 1])],
         [("b", [0, 1, 2])],
@@ -55,14 +55,15 @@ def test_null_stays_null() -> None:
     assert where is not None
     kind = messages.OffsetFetchRequest
     request = kind(groups=[kind.OffsetFetchRequestGroup(group_id="g", topics=None)])
-    assert [piece.groups[0].topics for piece in parts(request, where, 3)] == [None]
+    pieces = parts(request, where._replace(at_a_time=3))
+    assert [piece.groups[0].topics for piece in pieces] == [None]
 
 
 def test_the_same_group_twice_is_one_part() -> None:
     where = split_of(42, 2)
     assert where is not None
     request = messages.DeleteGroupsRequest(groups_names=["a", "b", "a", "c", "d"])
-    pieces = list(parts(request, where, 3))
+    pieces = list(parts(request, where._replace(at_a_time=3)))
     assert [piece.groups_names for piece in pieces] == [["a", "b", "c"], ["d"]]
     assert len(request.groups_names) == 5
 
@@ -72,7 +73,7 @@ def test_groups_are_described_some_at_a_time(kind: str) -> None:
     asked = getattr(messages, f"{kind}DescribeRequest")
     where = split_of(asked.api_key, 0)
     assert where is not None
-    pieces = list(parts(asked(group_ids=list("abcde")), where, 2))
+    pieces = list(parts(asked(group_ids=list("abcde")), where._replace(at_a_time=2)))
     assert [piece.group_ids for piece in pieces] == [["a", "b"], ["c", "d"], ["e"]]
     answered = getattr(messages, f"{kind}DescribeResponse")
     first, more = (answered(groups=[answered.DescribedGroup(group_id=each)]) for each in ("a", "b"))

@@ -1,8 +1,7 @@
 """Connections whose clients go at the same moment end a few at a time."""
 
 import asyncio
-
-import pytest
+from functools import partial
 
 from broker_lite.server.departures import AT_A_TIME, Departures
 
@@ -10,33 +9,36 @@ from broker_lite.server.departures import AT_A_TIME, Departures
 def test_a_crowd_that_goes_lets_others_have_their_turn() -> None:
     async def scene() -> None:
         departures = Departures(asyncio.get_running_loop())
-        waiters: list[asyncio.Future[None]] = [asyncio.Future() for _ in range(3 * AT_A_TIME)]
-        for each in waiters:
-            departures.add(each, None)
+        ended: list[int] = []
+        for number in range(3 * AT_A_TIME):
+            departures.add(partial(ended.append, number))
         counts = []
         for _ in range(4):
             await asyncio.sleep(0)
-            counts.append(sum(each.done() for each in waiters))
+            counts.append(len(ended))
         assert counts == [AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME, 3 * AT_A_TIME]
-        assert all(each.result() is None for each in waiters)
+        assert ended == [*range(3 * AT_A_TIME)]
+        departures.add(partial(ended.append, -1))
+        await asyncio.sleep(0)
+        assert ended[-1] == -1
 
     asyncio.run(scene())
 
 
-def test_errors_are_told_and_who_does_not_wait_any_more_is_left_out() -> None:
+def test_who_goes_meanwhile_comes_after_those_before() -> None:
     async def scene() -> None:
         departures = Departures(asyncio.get_running_loop())
-        lost, twice, stopped = (asyncio.Future[None]() for _ in range(3))
-        departures.add(lost, ConnectionResetError("reset"))
-        departures.add(twice, None)
-        departures.add(twice, ConnectionResetError("again"))
-        departures.add(stopped, None)
-        stopped.cancel()
-        assert await twice is None
-        with pytest.raises(ConnectionResetError, match="reset"):
-            await lost
-        late: asyncio.Future[None] = asyncio.Future()
-        departures.add(late, None)
-        assert await late is None
+        ended: list[str] = []
+
+        def first() -> None:
+            ended.append("first")
+            departures.add(partial(ended.append, "third"))
+
+        departures.add(first)
+        departures.add(partial(ended.append, "second"))
+        await asyncio.sleep(0)
+        assert ended == ["first", "second"]
+        await asyncio.sleep(0)
+        assert ended == ["first", "second", "third"]
 
     asyncio.run(scene())

@@ -28,7 +28,7 @@ def parse_moment(text: str) -> int:
 
 
 def parse_ago(text: str, now_ms: int) -> int:
-    """Return the moment that lies a duration ago, in ms since 1970; it may lie before.
+    """Return the moment that lies a duration ago, in ms since 1970, which it may lie before.
 
     Raises:
         SettingsError: the text is not a duration, or one that is too long for Kafka.

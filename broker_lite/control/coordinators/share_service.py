@@ -8,7 +8,7 @@ that the broker of this process leads.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from itertools import chain
 from time import perf_counter
 
@@ -254,19 +254,18 @@ class Shares:
         """
         self._releases.add(keys_among(self._partitions, group_id, partitions), member_id)
 
-    def forget_group(self, group_id: str, node_id: int) -> None:
-        """Forget what a group has in flight of the partitions that a broker leads.
+    def forget_groups(self, group_ids: Set[str], node_id: int) -> None:
+        """Forget what groups have in flight of the partitions that a broker leads.
 
         They begin again with what is kept. If that says nothing of the start, it is found anew.
 
         See: K-26 (SharePartitionManager.onGroupEmpty).
         """
-        keys = [
-            key
-            for key in chain(self._begun, self._partitions)
-            if key.group_id == group_id and share_leader(self._cluster, key).leader == node_id
-        ]
-        self._releases.add(keys, None)
+        found = dict.fromkeys(
+            key for key in chain(self._begun, self._partitions) if key.group_id in group_ids
+        )
+        led = [key for key in found if share_leader(self._cluster, key).leader == node_id]
+        self._releases.add(led, None)
 
     def _release(self, key: ShareKey, member_id: str | None) -> None:
         partition = self._partitions.get(key)

@@ -84,7 +84,7 @@ class ShareOffsets:
         """Demand that there is memory for the states that begin.
 
         Raises:
-            GroupMaxSizeReached: there is not; nothing has changed.
+            GroupMaxSizeReached: there is not; nothing of this request, or part of one, has changed.
 
         See: K-37.
         """

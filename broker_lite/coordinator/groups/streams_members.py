@@ -75,30 +75,33 @@ class StreamsMembers:
             heartbeat.handle(group, request, caller, effects, now_ms, told=told, ahead=ahead)
         return effects
 
-    def takes_long(self, group_id: str) -> bool:
-        """Return whether the next heartbeat of a group has to configure a large topology."""
-        group = self._registry.streams(group_id)
-        return group is not None and group.maps.is_large and not group.is_configured
+    def takes_long(self, request: messages.StreamsGroupHeartbeatRequest) -> bool:
+        """Return whether a heartbeat that is not refused has to configure a large topology."""
+        group = self._registry.streams(request.group_id)
+        if group is None or group.is_configured or not group.maps.is_large:
+            return False
+        is_known = request.member_id in group.roster.members
+        return request.member_epoch == 0 or (request.member_epoch > 0 and is_known)
 
     def prepare(
-        self, told: ToldTopology | None, group_id: str
+        self, told: ToldTopology | None, request: messages.StreamsGroupHeartbeatRequest
     ) -> Generator[None, None, ConfiguredAhead | None]:
         """Make what a heartbeat needs, step by step.
 
         Args:
             told: the topology of the request, if that is large.
-            group_id: of the request.
+            request: the heartbeat.
 
         Returns:
             The topology of the group with its topics, if takes_long().
         """
         registry = self._registry
         if told is not None:
-            group = registry.streams(group_id)
+            group = registry.streams(request.group_id)
             is_new = group is None or group.topology is None
             yield from told.prepare(registry.topics, is_new=is_new)
-        group = registry.streams(group_id)
-        if group is None or group.topology is None or not self.takes_long(group_id):
+        group = registry.streams(request.group_id)
+        if group is None or group.topology is None or not self.takes_long(request):
             return None
         ahead = ConfiguredAhead(group.topology, group.maps.required_topics)
         yield from ahead.prepare(registry.topics)

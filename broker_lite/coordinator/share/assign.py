@@ -14,6 +14,7 @@ Rule: K-05 (SimpleAssignor).
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TypeAlias
 
 from broker_lite.coordinator.assignors.assignor import PartitionCounts, Target
@@ -32,16 +33,21 @@ def assign_simple(
         counts: the number of partitions of every one of these topics.
     """
     targets: dict[str, _Filling] = {member_id: {} for member_id in subscriptions}
-    in_order = [(subscriptions[each], targets[each]) for each in sorted(subscriptions)]
+    in_order = [targets[each] for each in sorted(subscriptions)]
+    positions: dict[frozenset[bytes], list[int]] = {}
+    for position, each in enumerate(sorted(subscriptions)):
+        positions.setdefault(subscriptions[each], []).append(position)
     subscribers_of: dict[tuple[int, ...], list[_Filling]] = {}
-    subscribed = _subscribed(subscriptions.values())
+    subscribed = _subscribed(positions)
+    members_with = [*positions.values()]
     shares_of: dict[tuple[int, int], Sequence[frozenset[int]]] = {}
     first = 0
     for topic_id in sorted(subscribed):
         key = tuple(subscribed[topic_id])
         subscribers = subscribers_of.get(key)
         if subscribers is None:
-            subscribers = [target for some, target in in_order if topic_id in some]
+            members = sorted(chain.from_iterable(members_with[number] for number in key))
+            subscribers = [in_order[position] for position in members]
             subscribers_of[key] = subscribers
         partition_count, member_count = counts[topic_id], len(subscribers)
         shares = shares_of.get((partition_count, member_count))
@@ -59,7 +65,7 @@ def assign_simple(
 def _subscribed(subscriptions: Iterable[frozenset[bytes]]) -> dict[bytes, list[int]]:
     """Return for each topic the numbers of the different subscriptions that it is in."""
     found: dict[bytes, list[int]] = {}
-    for number, topic_ids in enumerate(dict.fromkeys(subscriptions)):
+    for number, topic_ids in enumerate(subscriptions):
         for topic_id in topic_ids:
             found.setdefault(topic_id, []).append(number)
     return found

@@ -1,6 +1,6 @@
 """Configures a large topology before its group is asked, so that others have their turn meanwhile.
 
-For the largest topologies that takes up to 80 ms. A heartbeat needs it if it is the first one with
+For the largest topologies that takes long. A heartbeat needs it if it is the first one with
 the topology, if topics were created, deleted or grew, or if a new group has forgotten it. What is
 found holds for the topics as they were; if they are others by the time the group is asked, the
 group finds it again.
@@ -67,7 +67,7 @@ class ConfiguredAhead:
         return found
 
     def prepare(self, topics: TopicsByName) -> Iterator[None]:
-        """Configure it in steps of up to 25 ms for the largest topologies.
+        """Configure it in steps, see configured.configure_in_steps().
 
         What it is refused for is not said here, because the checks that come before may refuse the
         heartbeat for another reason: configure() says it.

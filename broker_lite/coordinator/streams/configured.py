@@ -107,8 +107,9 @@ def configure(topology: Topology, topics: TopicsByName) -> ConfiguredTopology:
 def configure_in_steps(
     topology: Topology, topics: TopicsByName
 ) -> Generator[None, None, ConfiguredTopology]:
-    """Do as configure(), and let the caller do something else after each 10 ms or so.
+    """Do as configure(), and let the caller do something else in between.
 
+    For the largest topologies it takes 80 ms and more, in steps of 10 ms or so, and 25 ms at most.
     The topics may not change meanwhile.
     """
     sources = {name for each in topology.subtopologies for name in each.source_topics}

@@ -3,9 +3,9 @@
 A difference to Kafka: while topics of the topology are missing, members with an endpoint are told
 with the partitions that there are. Kafka refuses their heartbeats with -1.
 
-A difference to Kafka: an answer tells at most 20,000 topics and partitions of tasks, where each
-endpoint counts as four, and hosts of 1,000,000 characters together. A member with more than is left
-is not told.
+A difference to Kafka: the answer to a StreamsGroupHeartbeat tells at most 20,000 topics and
+partitions of tasks, where each endpoint counts as four, and hosts of 1,000,000 characters together.
+A member with more than is left is not told.
 
 Rule: U-11 (EndpointToPartitionsManager).
 """

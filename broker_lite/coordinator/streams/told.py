@@ -65,7 +65,7 @@ class ToldTopology:
         return ConfiguredAhead(self.topology, self.maps.required_topics)
 
     def prepare(self, topics: TopicsByName, *, is_new: bool = True) -> Iterator[None]:
-        """Make all that the group needs of it, in steps of up to 20 ms for the largest topologies.
+        """Make all that the group needs of it, in steps of up to 25 ms for the largest topologies.
 
         Args:
             topics: the topics that there are.

@@ -5,7 +5,7 @@
   error_message, and error 69 where earlier versions show a dead group (KIP-1043).
 - DeleteGroups: v3 has error_message.
 
-Not done: nothing that a client asks for.
+Not done: showing a group that a request names more than ten times as often as that.
 """
 
 from copy import copy

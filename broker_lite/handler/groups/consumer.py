@@ -9,7 +9,8 @@ group.coordinator.rebalance.protocols.
 Whether they are on is looked at before the client's rights. A group whose members have topics that
 the client may not describe is not described at all.
 
-Not done: group.consumer.regex.refresh.interval.ms; it is always ten minutes.
+Not done: group.consumer.regex.refresh.interval.ms; it is always ten minutes. A group that a request
+names more than ten times is described ten times.
 """
 
 from collections.abc import Iterator

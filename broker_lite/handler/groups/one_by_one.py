@@ -37,7 +37,7 @@ async def denied_first(
     """Return which groups the client may not describe, and all groups in the order of the answer.
 
     Those that it may not describe come first, each as often as it is named. The others may be long,
-    so they are repeated a few times only.
+    so they are repeated a few times only. Of a large request, split.py has left out such repeats.
 
     See: X-53.
     """

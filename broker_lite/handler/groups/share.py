@@ -4,7 +4,7 @@ Both are refused (35) if the feature share.version is off.
 
 Rule: G-112.
 
-Not done: nothing that a client asks for.
+Not done: showing a group that a request names more than ten times as often as that.
 """
 
 from collections.abc import Iterator

@@ -27,9 +27,8 @@ from broker_lite.coordinator.share_records.sessions import (
     INITIAL_EPOCH,
     SharedPartition,
     ShareSession,
-    check_member,
 )
-from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicId
+from broker_lite.errors import BrokerError, UnknownTopicId
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
@@ -42,7 +41,6 @@ from broker_lite.handler.large import (
 )
 from broker_lite.handler.share.acknowledge import (
     Answers,
-    Said,
     acknowledge_all,
     said_by,
     wait_until_kept,
@@ -59,7 +57,11 @@ from broker_lite.handler.share.partition import (
 )
 from broker_lite.handler.share.read import Room, read_and_acquire, readable_bytes
 from broker_lite.handler.share.readers import check_reader
-from broker_lite.handler.share.sessions import begin_session, end_session, listed, sessions_of
+from broker_lite.handler.share.sessions import (
+    end_session,
+    session_of,
+    sessions_of,
+)
 from broker_lite.wire import messages
 
 _BY_RECORDS: Final = 1
@@ -108,7 +110,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     try:
         check_reader(context, group_id)
         said = await said_by(body)
-        session = await _session(context, body, group_id, said)
+        session = await session_of(context, body, group_id, is_said=bool(said))
         answers = await acknowledge_all(
             context, group_id, session.member_id, said, may_renew=body.is_renew_ack
         )
@@ -134,40 +136,6 @@ def _is_long(context: HandlerContext, group_id: str, member_id: str | None) -> b
     return session is not None and len(session.partitions) > _LONG_SESSION
 
 
-async def _session(
-    context: HandlerContext, body: messages.ShareFetchRequest, group_id: str, said: Said
-) -> ShareSession:
-    """Return the session of a request, with the partitions that it adds and forgets.
-
-    Raises:
-        InvalidRequest: the request contradicts itself.
-        ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached: no such session.
-    """
-    member_id = check_member(body.member_id)
-    if body.is_renew_ack and (
-        body.max_bytes or body.max_records or body.max_wait_ms or body.min_bytes
-    ):
-        raise InvalidRequest
-    named = await listed(
-        (topic.topic_id, (each.partition_index for each in topic.partitions))
-        for topic in body.topics
-    )
-    forgotten = await listed(
-        (topic.topic_id, topic.partitions) for topic in body.forgotten_topics_data
-    )
-    # Nothing below waits: the session changes as a whole.
-    sessions = sessions_of(context)
-    if body.share_session_epoch == INITIAL_EPOCH:
-        if said:
-            raise InvalidRequest
-        return begin_session(context, group_id, member_id, named)
-    if body.share_session_epoch == FINAL_EPOCH:
-        return sessions.find(group_id, member_id)
-    session = sessions.go_on(group_id, member_id, body.share_session_epoch)
-    sessions.update(session, named, forgotten)
-    return session
-
-
 async def _fetch(
     context: HandlerContext,
     request: Request,
@@ -178,7 +146,7 @@ async def _fetch(
     """Acquire records of the session's partitions; wait for them if there are none yet."""
     max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
     wants_any = body.max_records > 0 and max_bytes > 0
-    ready = await _ready(context, session, answers, wants_any)
+    ready = await _ready(context, request, session, answers, wants_any)
     wish = Wish(
         session.member_id,
         body.max_records,
@@ -193,8 +161,11 @@ async def _fetch(
         if not is_answered:
             leave_lane(request)
             is_answered = await _wait(context, body.max_wait_ms, ready, answers, enough)
+        if is_answered:
+            ready = []
+        else:
             await enter_lane(context, request)
-        ready = [] if is_answered else await _ready(context, session, answers, wants_any)
+            ready = await _ready(context, request, session, answers, wants_any)
     if ready:
         await _acquire(context, ready, answers, enough)
     if body.share_session_epoch != INITIAL_EPOCH:
@@ -259,7 +230,11 @@ def _is_news(answer: Answer) -> bool:
 
 
 async def _ready(
-    context: HandlerContext, session: ShareSession, answers: Answers, wants_any: bool
+    context: HandlerContext,
+    request: Request,
+    session: ShareSession,
+    answers: Answers,
+    wants_any: bool,
 ) -> Ready:
     """Return the partitions that can be read from now; the others get their errors.
 
@@ -268,7 +243,7 @@ async def _ready(
     """
     ready: Ready = []
     turns, partitions = Turns(), session.in_turn()
-    failures = await load(context, session.group_id, partitions if wants_any else ())
+    failures = await load(context, request, session.group_id, partitions if wants_any else ())
     for partition in partitions:
         await turns.turn()
         try:

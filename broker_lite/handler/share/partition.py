@@ -21,8 +21,9 @@ from broker_lite.errors import (
     UnknownTopicOrPartition,
 )
 from broker_lite.handler.authorized import is_allowed
-from broker_lite.handler.context import HandlerContext
+from broker_lite.handler.context import HandlerContext, Request
 from broker_lite.handler.endpoints import endpoints_of, leader_known_to
+from broker_lite.handler.large import enter_lane, leave_lane
 from broker_lite.handler.leadership import check_leader
 from broker_lite.handler.share.start import start_offset_of
 from broker_lite.log.log import Log
@@ -105,9 +106,14 @@ def find(context: HandlerContext, group_id: str, partition: SharedPartition) -> 
 
 
 async def load(
-    context: HandlerContext, group_id: str, partitions: Iterable[SharedPartition]
+    context: HandlerContext,
+    request: Request,
+    group_id: str,
+    partitions: Iterable[SharedPartition],
 ) -> Failures:
     """Read the states that another process keeps, of partitions that this broker leads.
+
+    A large request leaves the lane meanwhile: the other process may wait for the lane of this one.
 
     Returns:
         Those that cannot be read now, and why.
@@ -124,7 +130,10 @@ async def load(
         if elsewhere.get(key) is None
         and share_leader(context.cluster, key).leader == context.node_id
     ]
-    return await elsewhere.load(group_id, led)
+    leave_lane(request)
+    failures = await elsewhere.load(group_id, led)
+    await enter_lane(context, request)
+    return failures
 
 
 def forget_unopened(context: HandlerContext, group_id: str, partition: SharedPartition) -> None:

@@ -129,6 +129,8 @@ async def read_and_acquire(
     if read.slice is None:
         return False
     batches = await _batches(log, read.slice, partition, wish)
+    if batches is None:
+        return False
     deadline_ms = shares.run_due(key) + partition.settings.lock_duration_ms
     if not _may_acquire(shares, key, partition, wish):
         return False
@@ -169,8 +171,13 @@ def _read(partition: SharePartition, log: Log, room: Room) -> LogRead:
         return _NOTHING
 
 
-async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: Wish) -> _Batches:
+async def _batches(
+    log: Log, found: FileSlice, partition: SharePartition, wish: Wish
+) -> _Batches | None:
     """Read the record batches that a member may acquire records of.
+
+    Returns:
+        None if they cannot be read now, because too many files are open.
 
     Raises:
         KafkaStorageError: they cannot be read.
@@ -191,7 +198,7 @@ async def _batches(log: Log, found: FileSlice, partition: SharePartition, wish: 
         if partition.settings.is_committed:
             listed = aborted_within(log, headers[0].base_offset, headers[-1].base_offset)
         if listed is None:
-            return _Batches([], b"", ())
+            return None
         begin, end = headers[0].position, headers[-1].end_position
         work = partial(source.read_at, begin, end - begin)
         data = work() if end - begin <= _AT_ONCE_BYTES_MAX else await to_thread.run_sync(work)

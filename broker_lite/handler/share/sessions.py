@@ -5,20 +5,76 @@ from functools import partial
 from typing import Final
 
 from broker_lite.coordinator.share_records.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
     SharedPartition,
     ShareSession,
     ShareSessions,
+    check_member,
 )
-from broker_lite.errors import ShareSessionLimitReached
+from broker_lite.errors import InvalidRequest, ShareSessionLimitReached
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.large import Turns, some_at_a_time
+from broker_lite.wire import messages
 
 _AT_CLOSE: Final = "share sessions"
 _LISTED_AT_A_TIME: Final = 1024
 
 
-async def listed(topics: Iterable[tuple[bytes, Iterable[int]]]) -> list[SharedPartition]:
-    """Return the partitions of topics, each given as its id and the indexes of its partitions."""
+def sessions_of(context: HandlerContext) -> ShareSessions:
+    """Return the share sessions of the broker that is asked."""
+    return context.groups.shares.sessions.of(context.node_id)
+
+
+async def session_of(
+    context: HandlerContext, body: messages.ShareFetchRequest, group_id: str, *, is_said: bool
+) -> ShareSession:
+    """Return the session of a request, with the partitions that it adds and forgets.
+
+    Args:
+        context: of the connection.
+        body: the request.
+        group_id: of the member.
+        is_said: whether the request says anything about records.
+
+    Raises:
+        InvalidRequest: the request contradicts itself.
+        ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached: no such session.
+    """
+    member_id = check_member(body.member_id)
+    if body.is_renew_ack and (
+        body.max_bytes or body.max_records or body.max_wait_ms or body.min_bytes
+    ):
+        raise InvalidRequest
+    named, forgotten = await _named_by(body), await _forgotten_by(body)
+    # Nothing below waits: the session changes as a whole.
+    sessions = sessions_of(context)
+    if body.share_session_epoch == INITIAL_EPOCH:
+        if is_said:
+            raise InvalidRequest
+        return _begin(context, group_id, member_id, named)
+    if body.share_session_epoch == FINAL_EPOCH:
+        return sessions.find(group_id, member_id)
+    session = sessions.go_on(group_id, member_id, body.share_session_epoch)
+    sessions.update(session, named, forgotten)
+    return session
+
+
+async def _named_by(body: messages.ShareFetchRequest) -> list[SharedPartition]:
+    """Return the partitions that a request names, in turns with others."""
+    return await _listed(
+        (topic.topic_id, (each.partition_index for each in topic.partitions))
+        for topic in body.topics
+    )
+
+
+async def _forgotten_by(body: messages.ShareFetchRequest) -> list[SharedPartition]:
+    """Return the partitions that a request no longer wants, in turns with others."""
+    topics = body.forgotten_topics_data
+    return await _listed((topic.topic_id, topic.partitions) for topic in topics)
+
+
+async def _listed(topics: Iterable[tuple[bytes, Iterable[int]]]) -> list[SharedPartition]:
     partitions: list[SharedPartition] = []
     turns = Turns()
     for topic_id, indexes in topics:
@@ -28,12 +84,7 @@ async def listed(topics: Iterable[tuple[bytes, Iterable[int]]]) -> list[SharedPa
     return partitions
 
 
-def sessions_of(context: HandlerContext) -> ShareSessions:
-    """Return the share sessions of the broker that is asked."""
-    return context.groups.shares.sessions.of(context.node_id)
-
-
-def begin_session(
+def _begin(
     context: HandlerContext, group_id: str, member_id: str, partitions: Collection[SharedPartition]
 ) -> ShareSession:
     """Begin a session with partitions; it replaces the member's old one.
@@ -76,6 +127,6 @@ def _end_all(context: HandlerContext, group_id: str) -> None:
     for session in sessions.of_connection(context.connection_id):
         end_session(context, session)
         group_ids.add(session.group_id)
-    for each in group_ids:
-        if not sessions.has_group(each):
-            context.groups.shares.forget_group(each, context.node_id)
+    emptied = {each for each in group_ids if not sessions.has_group(each)}
+    if emptied:
+        context.groups.shares.forget_groups(emptied, context.node_id)

@@ -28,8 +28,8 @@ async def start_offset_of(log: Log, settings: ShareSettings, context: HandlerCon
     if settings.offset_reset == _EARLIEST:
         return log.log_start_offset
     if settings.offset_reset.startswith(BY_DURATION):
-        age_ns = duration_ns(settings.offset_reset.removeprefix(BY_DURATION))
         try:
+            age_ns = duration_ns(settings.offset_reset.removeprefix(BY_DURATION))
             timestamp_ms = ms_before(context.clock.now_ms(), age_ns)
         except InvalidDuration:
             # Kafka accepts the config, too, and then answers each fetch so.

@@ -11,7 +11,7 @@ not describe is not described at all.
 
 Not done: the offsets of tasks are accepted and not used; no description of a topology is stored, as
 on a Kafka 4.4 without a plugin for it. Warm-up tasks, static members and regular expressions are
-refused, as by Kafka 4.3.
+refused, as by Kafka 4.3. A group that a request names more than ten times is described ten times.
 """
 
 from collections.abc import Iterable, Iterator
@@ -112,11 +112,10 @@ async def _prepared(
     told = None
     if body.topology is not None and isinstance(request, LargeRequest):
         told = ToldTopology(body.topology)
-    stays = body.member_epoch >= 0
-    if told is None and not (stays and members.takes_long(body.group_id)):
+    if told is None and not members.takes_long(body):
         return None, None
     async with in_lane(context, request):  # so that the steps of all members take turns
-        return told, await in_slices(members.prepare(told, body.group_id))
+        return told, await in_slices(members.prepare(told, body))
 
 
 async def _check_topics(

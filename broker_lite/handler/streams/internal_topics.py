@@ -3,15 +3,17 @@
 What could not be created is not tried again for two heartbeat intervals, as in Kafka; the answers
 tell until then why it failed.
 
-A difference to Kafka: the topics exist when the heartbeat is answered, and the answer says which
-could not be created. Kafka creates them beside the answer, and tells what failed with a later one.
+A difference to Kafka: internal topics of a streams group exist when the heartbeat is answered, and
+the answer says which could not be created. Kafka creates them beside the answer, and tells what
+failed with a later one.
 
-A difference to Kafka: what could not be created is remembered for each group, until other topics
-are missing. Kafka remembers up to 1,000 topics of all groups, one by one.
+A difference to Kafka: internal topics of a streams group that could not be created are remembered
+together, for two heartbeat intervals or until others are missing. Kafka remembers up to 1,000
+topics of all groups, one by one.
 
 As for CreateTopics, one heartbeat may ask for 10,000 partitions, and many topics are created some
-at a time. Only one heartbeat does that at a time: others of the group find the topics, or what
-failed.
+at a time. Only one heartbeat of the node does that at a time: others of the group find the topics,
+or what failed.
 """
 
 import logging
@@ -72,25 +74,44 @@ async def create_missing(
     if not found or group is None:
         return
     (status,) = found
-    if len(group.missing) > TOPICS_AT_A_TIME:
-        async with in_lane(context, request):
-            what = await _create_all(context, request, group)
-    else:
-        what = await _create_all(context, request, group)
+    what = await _what_fails(context, request, group, group.missing)
     status.status_detail = cut(status.status_detail + what) or ""
 
 
-async def _create_all(context: HandlerContext, request: Request, group: StreamsGroup) -> str:
+async def _what_fails(
+    context: HandlerContext, request: Request, group: StreamsGroup, wanted: Sequence[TopicInfo]
+) -> str:
     """Create topics; return what the status tells besides: what could not be created, and why."""
-    denied = await _denied(context, group.missing)
+    denied = await _denied(context, wanted)
     if denied:
         return f"; Unauthorized to CREATE on topics {', '.join(denied)}."
-    topics, now_ms = context.cluster.topics, context.clock.steady_ms()
+    told = _failed_before(context, group, wanted)
+    if told is not None:
+        return told
+    if len(wanted) <= TOPICS_AT_A_TIME:
+        return await _create_all(context, request, group, wanted)
+    async with in_lane(context, request):
+        # a heartbeat that this one has waited for may have tried to create the same topics
+        told = _failed_before(context, group, wanted)
+        return await _create_all(context, request, group, wanted) if told is None else told
+
+
+def _failed_before(
+    context: HandlerContext, group: StreamsGroup, wanted: Sequence[TopicInfo]
+) -> str | None:
+    """Return what the status tells of topics that are not tried again yet; None if they are."""
+    last, topics = group.not_created, context.cluster.topics
+    if last is None:
+        return None
+    missing = [topic.name for topic in wanted if topic.name not in topics]
+    return last.text if last.holds(missing, context.clock.steady_ms()) else None
+
+
+async def _create_all(
+    context: HandlerContext, request: Request, group: StreamsGroup, wanted: Sequence[TopicInfo]
+) -> str:
     # a heartbeat that this one has waited for may have created some
-    missing = [topic for topic in group.missing if topic.name not in topics]
-    last = group.not_created
-    if last is not None and last.holds([topic.name for topic in missing], now_ms):
-        return last.text
+    missing = [topic for topic in wanted if topic.name not in context.cluster.topics]
     failed = await _try_all(context, request, missing)
     if not failed:
         group.not_created = None

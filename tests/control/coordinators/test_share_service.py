@@ -132,7 +132,7 @@ def test_k16_k26_who_uses_a_share_partition_finds_no_lock_of_a_session_that_has_
     shares.run_due(key)
     assert ended(node, [key]) == [True]
     assert shares.partition(key) is partition
-    shares.forget_group("g", node.cluster.node_id)
+    shares.forget_groups({"g"}, node.cluster.node_id)
     assert shares.partition(key) is partition
     assert shares.is_known(key)
     assert shares.partition(key) is None
@@ -182,7 +182,7 @@ def test_k36_what_is_kept_and_in_flight_is_counted(node: Node) -> None:
         shares.open(key, 0)
     shares.held.add_kept(-(1 << 30))
     assert shares.open(key, 0).in_flight.run_count == shares.held.run_count == 4
-    shares.forget_group("g", node.cluster.node_id)
+    shares.forget_groups({"g"}, node.cluster.node_id)
     assert shares.held.run_count == 0
     shares.put_starts([ShareStart(*key, None, 0)])
     assert shares.held.size_bytes == 0

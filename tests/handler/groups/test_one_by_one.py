@@ -75,7 +75,8 @@ def test_others_have_their_turn_after_each_group(
     group_ids = [f"g{number}" for number in range(20)]
     found = describe(broker, api, group_ids)
     assert [each.group_id for each in found] == group_ids
-    assert {*range(1, 21)} <= {*before}
+    # one turn within each group, whose end is a slice, and one after it
+    assert all(before.count(number) >= 2 for number in range(1, 20))
 
 
 @EACH

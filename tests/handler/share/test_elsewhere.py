@@ -13,6 +13,7 @@ from broker_lite.coordinator.share_records.held_states import RUN_BYTES
 from broker_lite.coordinator.share_records.state import StateBatch
 from broker_lite.coordinator.share_records.states import KeptState, ShareKey, ShareStates
 from broker_lite.errors import BrokerError, CoordinatorNotAvailable, NotLeaderOrFollower
+from broker_lite.handler.share import fetch
 from tests.handler.share.share_requests import Sharer, acquired
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
@@ -291,3 +292,26 @@ def test_k28_others_are_told_of_states_that_they_may_have_read(broker: HandlerBr
     key = ShareKey("h", sharer.topic_id, 0)
     shares.put_starts([ShareStart(*key, None, 0)])
     assert told == [key]
+
+
+@pytest.mark.as_written
+def test_k28_large_requests_go_on_while_a_state_is_read(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that keeps the states may wait for a large request of this one."""
+    scene = Scene(broker)
+    scene.sharer.append(3)
+    scene.sharer.fetch(count=0)  # begins a session, which counts as one of very many partitions
+    monkeypatch.setattr(fetch, "_LONG_SESSION", 0)
+    lane, read = broker.context.lane, scene.keeper.read
+
+    async def read_when_it_is_free(
+        group_id: str, keys: Sequence[ShareKey]
+    ) -> Mapping[ShareKey, KeptState | BrokerError]:
+        await asyncio.wait_for(lane.enter(), 10)
+        lane.leave()
+        return await read(group_id, keys)
+
+    monkeypatch.setattr(scene.keeper, "read", read_when_it_is_free)
+    assert acquired(scene.sharer.fetch()) == [(0, 2, 1)]
+    assert scene.keeper.read_count == 1

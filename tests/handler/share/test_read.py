@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -250,5 +251,7 @@ def test_k19_nothing_is_acquired_while_aborted_transactions_cannot_be_listed(
     sharer = aborted(broker, 2)
     with monkeypatch.context() as patch:
         patch.setattr(read, "aborted_within", lambda *_: None)
-        assert acquired(sharer.fetch()) == []
+        began_s = monotonic()
+        assert acquired(sharer.fetch(max_wait_ms=100)) == []
+        assert monotonic() - began_s > 0.09  # it waits, and does not ask again and again
     assert acquired(sharer.fetch()) == [(1, 3, 1)]

@@ -7,6 +7,7 @@ import pytest
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.share import fetch, sessions
+from broker_lite.wire import messages
 from tests.handler.share.share_requests import Sharer, acquired, run
 from tests.support.handler_broker import HandlerBroker
 
@@ -57,12 +58,11 @@ def test_large_ones_go_on_while_it_waits_for_records(sharer: Sharer) -> None:
         await some_turns()
         await lane.enter()
         sharer.append(3)
-        await some_turns()
-        assert not asked.done()
-        lane.leave()
-        answer = await asked
+        # nor does it wait for them, because its locks have begun
+        answer = await asyncio.wait_for(asked, 10)
         assert acquired(answer) == [(0, 2, 1)]
         assert len(answer) == COUNT + 1
+        lane.leave()
 
     run(scene())
 
@@ -90,12 +90,26 @@ def test_others_have_their_turn_while_partitions_are_listed(
     monkeypatch.setattr(sessions, "_LISTED_AT_A_TIME", 2)
 
     async def scene() -> None:
-        topics = [(b"a" * 16, range(5)), (b"b" * 16, range(3))]
-        listing = asyncio.create_task(sessions.listed(topics))
-        for _ in range(4):
-            await asyncio.sleep(0)
-            assert not listing.done()
-        listed = await listing
-        assert listed == [(topic_id, index) for topic_id, some in topics for index in some]
+        kind = messages.ShareFetchRequest
+        topics = [(b"a" * 16, list(range(5))), (b"b" * 16, list(range(3)))]
+        body = kind(
+            topics=[
+                kind.FetchTopic(
+                    topic_id=topic_id,
+                    partitions=[kind.FetchPartition(partition_index=each) for each in some],
+                )
+                for topic_id, some in topics
+            ],
+            forgotten_topics_data=[
+                kind.ForgottenTopic(topic_id=topic_id, partitions=some) for topic_id, some in topics
+            ],
+        )
+        for listed_by in (sessions._named_by, sessions._forgotten_by):
+            listing = asyncio.create_task(listed_by(body))
+            for _ in range(4):
+                await asyncio.sleep(0)
+                assert not listing.done()
+            listed = await listing
+            assert listed == [(topic_id, each) for topic_id, some in topics for each in some]
 
     run(scene())

@@ -1,10 +1,13 @@
 """K-20: where a group begins that has never read."""
 
+from dataclasses import replace
+
 import pytest
 
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import ErrorCode, UnknownServerError
+from broker_lite.handler.share.start import start_offset_of
 from broker_lite.log import timestamps
-from tests.handler.share.share_requests import Sharer, acquired
+from tests.handler.share.share_requests import Sharer, acquired, run
 from tests.support.handler_broker import HandlerBroker
 
 
@@ -66,3 +69,15 @@ def test_k20_no_record_is_so_new_yet(broker: HandlerBroker) -> None:
         assert (answer.error_code, answer.error_message) == (ErrorCode.OFFSET_NOT_AVAILABLE, None)
     sharer.append(2)
     assert acquired(sharer.fetch()) == [(3, 4, 1)]
+
+
+def test_k20_a_duration_that_was_accepted_by_an_older_broker(broker: HandlerBroker) -> None:
+    """Configs that are stored are not checked again."""
+    sharer = Sharer(broker)
+    sharer.append(1)
+    log = broker.cluster.log("t", 0)
+    settings = broker.context.groups.shares.settings_of("g")
+    for text in ("P\N{ARABIC-INDIC DIGIT THREE}D", "PT99999999999999999999S"):
+        stored = replace(settings, offset_reset=f"by_duration:{text}")
+        with pytest.raises(UnknownServerError):
+            run(start_offset_of(log, stored, broker.context))
