@@ -9,7 +9,6 @@ that the broker of this process leads.
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from itertools import chain
 from time import perf_counter
 
 from broker_lite.control.clock import Clock
@@ -85,6 +84,8 @@ class Shares:
         # Where share partitions began whose kept state does not say it yet. A change that cannot be
         # written drops a share partition, and with it what was acquired; it begins there again.
         self._begun: dict[ShareKey, int] = {}
+        # the keys of both by group; those that are gone stay until the group is forgotten
+        self._keys: dict[str, dict[ShareKey, None]] = {}
         self.said = ShareSaid()
         self._timers: Timers[ShareKey] = Timers()
         self._releases = ShareReleases(self._background, self._release)
@@ -181,6 +182,7 @@ class Shares:
                 raise CoordinatorNotAvailable(NO_ROOM)
             partition = SharePartition(begin, batches, settings, self.held)
             self._partitions[key] = partition
+            self._keys.setdefault(key.group_id, {})[key] = None
         return partition
 
     def settle(
@@ -261,11 +263,13 @@ class Shares:
 
         See: K-26 (SharePartitionManager.onGroupEmpty).
         """
-        found = dict.fromkeys(
-            key for key in chain(self._begun, self._partitions) if key.group_id in group_ids
-        )
-        led = [key for key in found if share_leader(self._cluster, key).leader == node_id]
-        self._releases.add(led, None)
+        for group_id in group_ids:
+            known = self._keys.pop(group_id, ())
+            keys = [key for key in known if key in self._begun or key in self._partitions]
+            led = {key for key in keys if share_leader(self._cluster, key).leader == node_id}
+            if len(led) < len(keys):
+                self._keys[group_id] = dict.fromkeys(key for key in keys if key not in led)
+            self._releases.add(led, None)
 
     def _release(self, key: ShareKey, member_id: str | None) -> None:
         partition = self._partitions.get(key)
@@ -366,6 +370,7 @@ class Shares:
             self.log.forget_all()
             self._waits.fail_all()
             self._begun.clear()
+            self._keys.clear()
             self._forget_all((*self._partitions, *self._states.held))
         if not gone:
             return

@@ -314,3 +314,14 @@ def test_k24_what_is_in_flight_is_lost_when_a_partition_moves(tmp_path: Path) ->
     with pytest.raises(CoordinatorNotAvailable):
         shares.is_known(key)
     trio.cluster.close(sync=False)
+
+
+def test_k26_only_what_the_broker_leads_is_forgotten(node: Node) -> None:
+    key, partition = begun(node)
+    shares = node.groups.shares
+    shares.forget_groups({"g", "h"}, node.cluster.node_id + 1)
+    assert shares.partition(key) is partition
+    shares.forget_groups({"h"}, node.cluster.node_id)
+    assert shares.partition(key) is partition
+    shares.forget_groups({"h", "g"}, node.cluster.node_id)
+    assert shares.partition(key) is None
