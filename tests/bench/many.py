@@ -2,12 +2,12 @@
 
     python -m tests.bench.many [--cases waiting] [--scale 1.0] [--folder /dev/shm]
 
-10,000 connections fetch at a rising rate, up to 10 times a second each. As many wait for the same
-record, which comes, and for the next one, which does not. A broker has 50,000 partitions. 10,000
-consumers in 1,000 groups join at once, heartbeat, commit, and rebalance all together. For each: CPU
-of the broker, its memory, and the longest that another client waited for an answer (`stall`; behind
-it the processor time of the event loop in between, which a busy machine does not make longer).
-`bound` is what must not be passed.
+10,000 connections fetch at a rising rate, up to 10 times a second each, and go at the same moment.
+As many wait for the same record, which comes, and for the next one, which does not. A broker has
+50,000 partitions. 10,000 consumers in 1,000 groups join at once, heartbeat, commit, and rebalance
+all together. For each: CPU of the broker, its memory, and the longest that another client waited
+for an answer (`stall`; behind it the processor time of the event loop in between, which a busy
+machine does not make longer). `bound` is what must not be passed.
 """
 
 import argparse
@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
+
+import psutil
 
 from tests.bench.bytecode import write_bytecode
 from tests.bench.coordinators import report
@@ -116,7 +118,22 @@ def connections(folder: Path, scale: float) -> None:
             spent.report(what, count, in_line=True)
             note = f"median {pace.median_ms:.1f} ms, slowest {pace.slowest_ms:.0f} ms"
             report("  answered", pace.answered_per_s, "/s", note=note)
-        fetches.close()
+        spent = Spent(broker.pid, watch)
+        with stopped(broker):
+            fetches.close()
+        time.sleep(1)
+        spent.report("they all go at the same moment", count)
+
+
+@contextlib.contextmanager
+def stopped(broker: BrokerProcess) -> Iterator[None]:
+    """Let the broker do nothing, so that it meets all at once what comes meanwhile."""
+    process = psutil.Process(broker.pid)
+    process.suspend()
+    try:
+        yield
+    finally:
+        process.resume()
 
 
 def allowed(wanted: int) -> int:
