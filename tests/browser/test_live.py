@@ -157,11 +157,14 @@ def test_too_many_requests_are_sampled_and_the_page_says_so(broker: Broker, page
     host, port = broker.bootstrap.split(":")
     body = struct.pack(">i", 0)
     with RawClient(host, int(port)) as client:
+        client.send(METADATA_KEY, 1, body, flexible=False)
+        # From here on the page follows; it would be told of all that came before, by and by.
+        expect(page.get_by_role("row").filter(has_text="Metadata")).to_have_count(1)
         # They are sent before the first answer is read: a client that waits for answers is slower
         # than the page on a busy machine.
         for _ in range(REQUESTS):
             client.send(METADATA_KEY, 1, body, flexible=False)
-        for _ in range(REQUESTS):
+        for _ in range(1 + REQUESTS):
             client.receive(flexible=False)
     expect(page.get_by_text("left out here, not in the journal")).to_be_visible()
 
