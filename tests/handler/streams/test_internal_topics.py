@@ -127,6 +127,7 @@ def detail(answer: Any) -> str:
     return text
 
 
+@pytest.mark.as_written
 def test_u24_topics_that_fail_let_others_have_their_turn(
     broker: HandlerBroker, planned: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_u24_topics_that_fail_let_others_have_their_turn(
     assert tried == [64, 64, 2]
 
 
+@pytest.mark.as_written
 def test_u24_what_failed_is_not_tried_again_for_two_heartbeat_intervals(
     broker: HandlerBroker, planned: list[str]
 ) -> None:
@@ -162,6 +164,7 @@ def test_u24_what_failed_is_not_tried_again_for_two_heartbeat_intervals(
     assert sorted(planned) == ["c", "d"]
 
 
+@pytest.mark.as_written
 def test_u24_what_is_missing_besides_is_created_at_once(
     broker: HandlerBroker, planned: list[str]
 ) -> None:
@@ -187,6 +190,7 @@ def test_u24_what_is_missing_besides_is_created_at_once(
     assert beat(broker, answer.member_epoch).status == []
 
 
+@pytest.mark.as_written
 def test_u24_many_topics_are_tried_by_one_heartbeat_at_a_time(
     broker: HandlerBroker, planned: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
