@@ -111,7 +111,7 @@ def limits_of(broker: Broker) -> dict[str, dict[str, Any]]:
 
 
 def wait_for_another(broker: Broker, known: Collection[str]) -> None:
-    """Wait for a client that is not known: a connection that begins during a look is not told of."""
+    """Wait for a client that is not known: who connects during a look is not told of."""
     end_s = time.monotonic() + 10
     while True:
         found: Any = broker.control("GET", "/v1/connections")
@@ -288,7 +288,7 @@ def test_a_saturated_loop(broker: Broker) -> None:
             left -= len(sock.recv(left))
 
     with ExitStack() as stack:
-        for _ in range(4):
+        for _ in range(12):
             stack.enter_context(client(broker, many))
         name = stack.enter_context(client(broker, lambda sock: ask(sock, little)))
         found = limits_of(broker)[name]
