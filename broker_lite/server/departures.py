@@ -28,7 +28,7 @@ class Departures:
         self._gone: deque[Callable[[], object]] = deque()
 
     def add(self, end: Callable[[], object]) -> None:
-        """Have a connection end in the next round of the loop, or later if 64 others are first.
+        """Have a connection end in a few rounds of the loop, or later if 64 others are first.
 
         Args:
             end: ends it; its client may have been found gone before, so that it has ended already.
@@ -38,7 +38,8 @@ class Departures:
         self._gone.append(end)
 
     def _end_some(self) -> None:
+        # each by a call of its own: an error of one keeps none of the others
         for _ in range(min(len(self._gone), AT_A_TIME)):
-            self._gone.popleft()()
+            self._loop.call_soon(self._gone.popleft())
         if self._gone:
             self._loop.call_soon(self._end_some)
