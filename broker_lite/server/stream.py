@@ -81,7 +81,7 @@ class Stream:
             loop: the running loop.
             on_gone: called when the client has closed while `handling`.
             resets: of the node; calls when the connection is reset.
-            departures: of the node; wakes the task when the client has gone.
+            departures: of the node; ends this connection, a little later, when its client has gone.
             answer: called with a whole request while the connection waits for one. Answers it, and
                 those that follow it, and returns None; or returns what wakes the task.
         """

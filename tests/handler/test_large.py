@@ -26,6 +26,7 @@ from broker_lite.handler.large import (
 from broker_lite.handler.table import APIS
 from broker_lite.wire import DecodeError, messages
 from tests.support.handler_broker import HandlerBroker, handler_broker
+from tests.support.loop_turns import LoopTurns
 
 ENTRY = messages.MetadataRequest.MetadataRequestTopic
 COUNT = 700
@@ -230,23 +231,16 @@ async def answer(context: HandlerContext, request: Request) -> Parts | None:
 
 @pytest.mark.usefixtures("short_turns")
 def test_others_have_their_turn(broker: HandlerBroker) -> None:
-    turns = 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
+    turns = LoopTurns()
 
     async def both() -> None:
-        other = asyncio.create_task(count())
         topics = [ENTRY(name=f"topic-{n}") for n in range(1000)]
         value = messages.MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-        await dispatch(broker.context, request_of(3, 4, value))
-        other.cancel()
+        async with turns:
+            await dispatch(broker.context, request_of(3, 4, value))
 
     asyncio.run(both())
-    assert turns > 50
+    assert turns.count > 50
 
 
 @pytest.mark.usefixtures("short_turns")

@@ -21,7 +21,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.denied import denied_topics
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.groups.ask_group import Asked, Event, ask_group
-from broker_lite.handler.groups.coordinated import foreign_groups
+from broker_lite.handler.groups.coordinated import is_foreign
 from broker_lite.handler.groups.share import check_enabled
 from broker_lite.handler.large import in_turns
 from broker_lite.handler.log_offsets.led_offsets import END, find_offsets
@@ -87,10 +87,9 @@ async def _described(
         raise GroupAuthorizationFailed
     message = messages.DescribeShareGroupOffsetsResponse
     response = message.DescribeShareGroupOffsetsResponseGroup(group_id=group_id)
-    if foreign_groups(context, [group_id]):
+    if is_foreign(context, group_id):
         response.error_code = ErrorCode.NOT_COORDINATOR
         return response
-    context.groups.check_loaded([group_id])
     group = context.groups.coordinator.registry.share(group_id)
     if group is None:
         return response

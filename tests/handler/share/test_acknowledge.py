@@ -1,6 +1,5 @@
 """ShareAcknowledge, and what is kept of it over restarts."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from broker_lite.handler.share.acknowledge import said_by
 from tests.coordinator.share_records.share_driver import calls_of
 from tests.handler.share.share_requests import Sharer, acquired, run
 from tests.support.handler_broker import HandlerBroker, handler_broker
+from tests.support.loop_turns import LoopTurns
 
 MANY = 3 * RUNS_MAX
 
@@ -180,23 +180,16 @@ def test_what_is_said_is_taken_without_going_through_it(sharer: Sharer) -> None:
 @pytest.mark.usefixtures("short_turns")
 def test_very_many_batches_are_taken_in_turns(sharer: Sharer) -> None:
     """Also of records before the start, which do nothing."""
-    count, turns = 4096, 0
+    count, turns = 4096, LoopTurns()
     sharer.say({0: [(0, 9, [1])]})
 
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
     async def scene() -> None:
-        counting = asyncio.create_task(count_turns())
-        answer = await sharer.fetch_later(said={0: [(5, 5, [1])] * count}, count=0)
+        async with turns:
+            answer = await sharer.fetch_later(said={0: [(5, 5, [1])] * count}, count=0)
         assert answer[0].acknowledge_error_code == 0
-        counting.cancel()
 
     run(scene())
-    assert turns >= 2 * count // 16
+    assert turns.count >= 2 * count // 16
 
 
 @pytest.fixture

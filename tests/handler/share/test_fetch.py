@@ -18,6 +18,7 @@ from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
 from tests.handler.share.share_requests import Sharer, acquired, batches_of, begun, run
 from tests.support.handler_broker import HandlerBroker, OpenBroker
+from tests.support.loop_turns import LoopTurns
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -371,25 +372,16 @@ def test_k35_others_have_their_turn(broker: HandlerBroker, monkeypatch: pytest.M
     for partition in range(20):
         sharer.append(2, partition=partition)
     sharer.beat()
-    turns = 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
 
     async def scene() -> None:
-        nonlocal turns
-        counting = asyncio.create_task(count())
-        answer = await sharer.fetch_later(partitions=range(20), max_wait_ms=60_000)
+        async with LoopTurns() as turns:
+            answer = await sharer.fetch_later(partitions=range(20), max_wait_ms=60_000)
         assert [acquired(answer, each) for each in range(20)] == [[(0, 1, 1)]] * 20
-        assert turns >= 60
-        turns = 0
+        assert turns.count >= 60
         said = {each: [(0, 1, [1])] for each in range(20)}
-        answer = await sharer.fetch_later(said=said, count=0)
+        async with LoopTurns() as turns:
+            answer = await sharer.fetch_later(said=said, count=0)
         assert [each.acknowledge_error_code for each in answer.values()] == [0] * 20
-        assert turns >= 20
-        counting.cancel()
+        assert turns.count >= 20
 
     run(scene())

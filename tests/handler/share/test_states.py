@@ -17,6 +17,7 @@ from broker_lite.protocol.framing import Request
 from broker_lite.wire import messages
 from tests.handler.share.share_requests import Sharer
 from tests.support.handler_broker import HandlerBroker, join
+from tests.support.loop_turns import LoopTurns
 from tests.support.small_disk import files_end_at
 
 NO_START = -1
@@ -245,7 +246,7 @@ def test_k28_clients_have_their_turn_between_the_states_of_a_request(
     broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch, api: tuple[int, int]
 ) -> None:
     """They are of a topic each, as changes are: each look at the clock is 1 ms later here."""
-    leader, turns = Leader(broker), 0
+    leader, turns = Leader(broker), LoopTurns()
     topic_id = leader.sharer.topic_id
     value: Any
     if api[0] == 84:
@@ -260,16 +261,9 @@ def test_k28_clients_have_their_turn_between_the_states_of_a_request(
     body = memoryview(bytearray(messages.by_api(api[0])[0].encode(value, api[1])))
     monkeypatch.setattr(large, "perf_counter", count(step=0.001).__next__)
 
-    async def look() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
     async def scene() -> None:
-        looking = asyncio.create_task(look())
-        await handle(broker.context, Request(*api, 1, "test", body, 0, True))
-        looking.cancel()
+        async with turns:
+            await handle(broker.context, Request(*api, 1, "test", body, 0, True))
 
     asyncio.run(scene())
-    assert turns >= 5
+    assert turns.count >= 5
