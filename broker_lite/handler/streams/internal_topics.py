@@ -74,11 +74,11 @@ async def create_missing(
     if not found or group is None:
         return
     (status,) = found
-    what = await _what_fails(context, request, group, group.missing)
+    what = await _create_unless_failed(context, request, group, group.missing)
     status.status_detail = cut(status.status_detail + what) or ""
 
 
-async def _what_fails(
+async def _create_unless_failed(
     context: HandlerContext, request: Request, group: StreamsGroup, wanted: Sequence[TopicInfo]
 ) -> str:
     """Create topics; return what the status tells besides: what could not be created, and why."""
