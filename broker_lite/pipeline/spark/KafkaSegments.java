@@ -3,24 +3,33 @@ package brokerlite.spark;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.metric.CustomMetric;
+import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScanBuilder;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.internal.connector.SupportsMetadata;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source kafka_segments for Spark's Java: only the columns that a query needs are read.
+ * The data source kafka_segments for Spark's Java: only the columns that a query needs are read, and
+ * without a row for each record.
  *
  * <p>Planning, reading, writing and streams are those of the data source in Python, by Spark's own
- * classes. One thing is added to them: the columns that Spark prunes are handed to Python as the
- * schema of the reader, as .schema(...) does.
+ * classes. Two things are added to them: the columns that Spark prunes are handed to Python as the
+ * schema of the reader, as .schema(...) does; and a batch query asks for packed batches, one row for
+ * many records, and reads them by columns.
  *
  * <p>pruned_columns.py compiles this file with the compiler that Spark brings for its generated
  * code (Janino), against the very Spark that will run it. Janino ignores type arguments, hence raw
@@ -59,6 +68,9 @@ class SegmentsTable extends PythonTable {
 
 /** Notes filters and columns, and plans with both of them. */
 class SegmentsScanBuilder extends PythonScanBuilder implements SupportsPushDownRequiredColumns {
+    /** The name that asks Python for packed batches. */
+    private static final String PACKED = "brokerlite.packed";
+
     private final PythonDataSourceV2 source;
     private final String name;
     private final StructType schema;
@@ -114,18 +126,83 @@ class SegmentsScanBuilder extends PythonScanBuilder implements SupportsPushDownR
         return found;
     }
 
+    /** The columns of a packed batch are those of packed.py. */
     public Scan build() {
-        PythonDataSourceV2 pruned = this.source;
-        if (!this.wanted.equals(this.schema)) {
-            // A source keeps the reader that was made first, which has all columns.
-            pruned = new PythonDataSourceV2();
-            pruned.setShortName(this.name);
+        Scan rows = this.scanOf(this.wanted);
+        int cells = PackedColumn.cells(this.wanted) - 1; // a struct has one more, for nulls
+        if (cells < 0) {
+            return rows;
         }
-        PythonScanBuilder inner =
-                new PythonScanBuilder(pruned, this.name, this.wanted, this.options);
+        int count = this.wanted.length();
+        StructField[] fields = new StructField[count + 1 + cells];
+        for (int i = 0; i < count; i++) {
+            StructField field = this.wanted.apply(i);
+            fields[i] = new StructField(field.name(), field.dataType(), true, field.metadata());
+        }
+        fields[count] = new StructField(PACKED, DataTypes.IntegerType, true, Metadata.empty());
+        for (int i = 0; i < cells; i++) {
+            fields[count + 1 + i] =
+                    new StructField(PACKED + "." + i, DataTypes.BinaryType, true, Metadata.empty());
+        }
+        Scan packed = this.scanOf(new StructType(fields));
+        return new SegmentsScan(rows, packed);
+    }
+
+    private Scan scanOf(StructType columns) {
+        PythonDataSourceV2 chosen = this.source;
+        if (!columns.equals(this.schema)) {
+            // A source keeps the reader that was made first, which has all columns.
+            chosen = new PythonDataSourceV2();
+            chosen.setShortName(this.name);
+        }
+        PythonScanBuilder inner = new PythonScanBuilder(chosen, this.name, columns, this.options);
         if (this.filters.length > 0) {
             inner.pushFilters(this.filters);
         }
         return inner.build();
+    }
+}
+
+/** Reads packed batches in a batch query, rows in a stream. */
+class SegmentsScan implements Scan, SupportsMetadata {
+    private final Scan rows;
+    private final Scan packed;
+    private boolean isStream;
+
+    SegmentsScan(Scan rows, Scan packed) {
+        this.rows = rows;
+        this.packed = packed;
+    }
+
+    public StructType readSchema() {
+        return this.rows.readSchema();
+    }
+
+    public String description() {
+        return this.rows.description();
+    }
+
+    public scala.collection.immutable.Map getMetaData() {
+        return ((SupportsMetadata) this.rows).getMetaData();
+    }
+
+    public CustomMetric[] supportedCustomMetrics() {
+        return this.rows.supportedCustomMetrics();
+    }
+
+    public Batch toBatch() {
+        return new PackedBatches(this.packed.toBatch(), this.readSchema());
+    }
+
+    /** Spark asks for the stream before it asks for this. */
+    public Scan.ColumnarSupportMode columnarSupportMode() {
+        return this.isStream
+                ? Scan.ColumnarSupportMode.UNSUPPORTED
+                : Scan.ColumnarSupportMode.SUPPORTED;
+    }
+
+    public MicroBatchStream toMicroBatchStream(String checkpoint) {
+        this.isStream = true;
+        return this.rows.toMicroBatchStream(checkpoint);
     }
 }

@@ -1,16 +1,14 @@
-"""Makes Spark read only those columns of the data source that a query needs.
+"""Makes Spark read only those columns of the data source that a query needs, and without rows.
 
-Spark tells a data source in Python nothing of the columns that a query needs. KafkaSegments.java,
-beside this module, is a data source of the same name for Java, which is told; Spark prefers it. It
-needs the data source in Python, which plans and reads.
+Spark tells a data source in Python nothing of the columns that a query needs, and makes rows of its
+Arrow batches. KafkaSegments.java, beside this module, is a data source of the same name for Java,
+which is told, and reads packed batches by columns; Spark prefers it. It needs the data source in
+Python, which plans and reads.
 
 Spark brings a Java compiler, Janino, for the code that it generates. So a session compiles the
-file against the very Spark that will run it, in half a second, and keeps the jar in the user's
-cache. Neither the wheel nor the machine needs a Java compiler. Where it cannot be compiled or kept,
-Spark reads all columns, and a line in the log says why.
-
-Arrow batches as columnar batches, without rows, were tried and left out: on Spark 4.3 a query with
-a Python UDF behind such a read met vectors that were cleared.
+files against the very Spark that will run them, in half a second, and keeps the jar in the user's
+cache. Neither the wheel nor the machine needs a Java compiler. Where they cannot be compiled or the
+jar cannot be kept, Spark reads all columns, and a line in the log says why.
 """
 
 import io
@@ -30,7 +28,8 @@ from broker_lite.pipeline.spark.user_cache import publish, user_cache
 PRUNING: Final = "spark.broker_lite.pruning"
 """The setting of session() that turns it off: `false`."""
 
-_SOURCE: Final = Path(__file__).with_name("KafkaSegments.java")
+# each needs the ones before it
+_SOURCES: Final = tuple(map(Path(__file__).with_name, ("PackedBatches.java", "KafkaSegments.java")))
 _CLASS: Final = "brokerlite.spark.KafkaSegments"
 _SERVICE: Final = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the first date of a zip file, so that equal jars are equal
@@ -41,7 +40,7 @@ logger = logging.getLogger("broker_lite.pipeline")
 
 def pruning_jar(pyspark_version: str = pyspark.__version__) -> Path:
     """Return the path of the jar in the user's cache; it need not exist."""
-    digest = sha256(_SOURCE.read_bytes()).hexdigest()[:12]
+    digest = sha256(b"".join(source.read_bytes() for source in _SOURCES)).hexdigest()[:12]
     return user_cache(f"spark-pruning-{pyspark_version}-{digest}.jar")
 
 
@@ -100,9 +99,15 @@ def _compiled(spark: SparkSession) -> bytes:
     """
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.cook(_SOURCE.read_text("utf-8"))
-    classes = compiler.getBytecodes()
+    classes: dict[str, bytes] = {}
+    loader = None
+    for source in _SOURCES:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        if loader is not None:
+            compiler.setParentClassLoader(loader)
+        compiler.cook(source.read_text("utf-8"))
+        loader = compiler.getClassLoader()
+        classes.update(compiler.getBytecodes())
     jar = io.BytesIO()
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(zipfile.ZipInfo(_SERVICE, _EPOCH), f"{_CLASS}\n")

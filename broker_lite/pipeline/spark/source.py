@@ -28,6 +28,7 @@ from pyspark.sql.types import StructType
 from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.spark.packed import is_packed, pack, without_packed
 from broker_lite.pipeline.spark.pushdown import pruning_of
 from broker_lite.pipeline.spark.stream import SegmentsStreamReader
 from broker_lite.pipeline.spark.worker import settle_worker
@@ -67,8 +68,9 @@ class KafkaSegmentsSource(DataSource):
             OptionError: an option cannot be used.
             SchemaError: the view does not have these columns.
         """
-        options = with_schema(ReadOptions.parse(self.options), schema)
-        return PushdownReader(options) if options.pushdown else SegmentsReader(options)
+        options = with_schema(ReadOptions.parse(self.options), without_packed(schema))
+        form = PushdownReader if options.pushdown else SegmentsReader
+        return form(options, is_packed=is_packed(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # type: ignore[explicit-override]
         """Make the reader of a stream.
@@ -95,8 +97,10 @@ class KafkaSegmentsSource(DataSource):
 class SegmentsReader(DataSourceReader):
     """Reads the splits of a batch query."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, *, is_packed: bool = False) -> None:
+        """Read as the options say; batches are packed if is_packed."""
         self.options = options
+        self._is_packed = is_packed
 
     def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
         """Plan the splits.
@@ -109,14 +113,16 @@ class SegmentsReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[explicit-override]
         """Yield the rows of a split."""
-        return read_split(partition, self.options)
+        batches = read_split(partition, self.options)
+        return map(pack, batches) if self._is_packed else batches
 
 
 class PushdownReader(SegmentsReader):
     """Reads only the splits in which the filters of the query can find rows."""
 
-    def __init__(self, options: ReadOptions) -> None:
-        super().__init__(options)
+    def __init__(self, options: ReadOptions, *, is_packed: bool = False) -> None:
+        """Read as the options say; batches are packed if is_packed."""
+        super().__init__(options, is_packed=is_packed)
         self.filters: list[Filter] = []
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # type: ignore[explicit-override]

@@ -6,6 +6,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -156,6 +158,57 @@ def test_filters_still_choose_splits(spark: SparkSession, root: Path) -> None:
     assert rows.count() == 3 + 1000 + 50 + 300 + 5
 
 
+def test_batches_come_by_columns(spark: SparkSession, root: Path) -> None:
+    assert "ColumnarToRow" in plan_of(load(spark, root).select("offset"))
+    assert "ColumnarToRow" not in plan_of(load(spark, root, UNPRUNED).select("offset"))
+
+
+def lengths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.record_batch({"bytes": pc.binary_length(batch.column("value"))})
+
+
+def test_functions_in_python_behind_it(spark: SparkSession, root: Path) -> None:
+    """They get rows from another thread, and may leave before the end."""
+    slow = F.udf(lambda value: None if value is None else len(value), "int")
+    quick = F.udf(slow.func, "int", useArrow=True)
+    found = []
+    for rows in (load(spark, root), load(spark, root, UNPRUNED)):
+        asked = [
+            rows.select(slow("value").alias("bytes")),
+            rows.select(quick("value").alias("bytes")),
+            rows.select("value").mapInArrow(lengths, "bytes int"),
+            rows.where(slow("key") > 1).select(quick("value").alias("bytes")),
+            rows.select("value", "topic").cache().select(quick("value").alias("bytes")),
+        ]
+        found.append([one.agg(F.sum("bytes"), F.count("*")).collect() for one in asked])
+        assert [len(one.limit(3).collect()) for one in asked] == [3] * len(asked)
+    assert found[0] == found[1]
+
+
+def test_values_outlive_their_batch(spark: SparkSession, root: Path) -> None:
+    """What is kept while further batches come: sorted, joined, collected, the largest so far."""
+    found = []
+    for form in ("kafka_segments", UNPRUNED):
+        rows = load(spark, root, form, maxSplitBytes="9k", includeHeaders="true")
+        found.append(
+            [
+                rows.agg(F.max("topic"), F.min("topic"), F.max(F.struct("value", "key"))).collect(),
+                rows.groupBy("topic")
+                .agg(F.sort_array(F.collect_list("key")))
+                .sort("topic")
+                .collect(),
+                rows.sort("key", "value", "topic", "partition", "offset").collect(),
+                sorted(
+                    rows.select("topic", "partition", "offset", "key", "value")
+                    .toPandas()
+                    .itertuples(index=False)
+                ),
+            ]
+        )
+    assert found[0] == found[1]
+
+
 def test_a_schema_of_the_user_is_pruned_too(spark: SparkSession, root: Path) -> None:
     reader = spark.read.format("kafka_segments").schema("offset bigint, value binary, topic string")
     rows = reader.load(str(root)).groupBy("topic").agg(F.max("offset"))
@@ -241,7 +294,7 @@ def test_a_spark_that_it_does_not_fit(
 ) -> None:
     source = cache.parent / "KafkaSegments.java"
     source.write_text("public class KafkaSegments extends not.in.this.Spark {}")
-    monkeypatch.setattr(pruned_columns, "_SOURCE", source)
+    monkeypatch.setattr(pruned_columns, "_SOURCES", (source,))
     with caplog.at_level(logging.WARNING, "broker_lite.pipeline"):
         assert not prune_columns(spark)
     assert "all columns of kafka_segments reason=" in caplog.text
