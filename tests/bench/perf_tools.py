@@ -1,11 +1,12 @@
-"""`broker-lite bench` beside Kafka's perf tools and a loop over librdkafka, on the same broker.
+"""`broker-lite bench` beside Kafka's perf tools and librdkafka, on the same broker.
 
     python -m tests.bench.perf_tools [--rates 10000,50000] [--seconds 10] [--rounds 2] [--kafka]
 
 Records of 100 bytes in batches of 16 KB go to a topic of 12 partitions. The tools take turns. CPU
 is that of the client for 10^9 bytes of batches, with the start of its runtime; `bench` has its
 warm-up in it, too. `e2e` sends single records; Kafka's tool sends the next one after it has read
-the one before. The broker is broker-lite, with `--kafka` a real Kafka, or one that runs already at
+the one before. librdkafka is run by a loop in Python, and by its own rdkafka_performance where that
+is on PATH. The broker is broker-lite, with `--kafka` a real Kafka, or one that runs already at
 `--bootstrap`.
 """
 
@@ -14,6 +15,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,7 @@ E2E_RECORDS = 3000
 E2E_PER_SECOND = 200
 GB = 1e9
 TIMEOUT_S = 400
+RDKAFKA = "rdkafka_performance"
 SENT = re.compile(
     r"^\d+ records sent, ([\d.]+) records/sec.*? ([\d.]+) ms avg latency", re.MULTILINE
 )
@@ -136,6 +139,19 @@ def librdkafka_produce(bootstrap: str, seconds: float, rate: int) -> Outcome:
     arguments = (bootstrap, TOPIC, str(count), str(rate), str(RECORD_BYTES))
     out, cpu_s = run([sys.executable, "-c", LIBRDKAFKA, *arguments])
     return Outcome(float(out), 0.0, cpu_s / (count * wire_bytes()) * GB)
+
+
+def rdkafka_performance(bootstrap: str, seconds: float, rate: int) -> Outcome:
+    """A run of librdkafka's example program; it tells no latency."""
+    count = int((rate or 400_000) * (seconds + WARMUP_S))
+    command = [
+        *(RDKAFKA, "-P", "-b", bootstrap, "-t", TOPIC, "-s", str(RECORD_BYTES), "-c", str(count)),
+        *("-a", "-1", "-X", f"batch.size={BATCH_BYTES}", "-X", "linger.ms=5"),
+        *(("-r", str(rate)) if rate else ()),
+    ]
+    out, cpu_s = run(command)
+    per_s = re.findall(r": (\d+) msgs/s", out)[-1]
+    return Outcome(float(per_s), 0.0, cpu_s / (count * wire_bytes()) * GB)
 
 
 def wire_bytes() -> float:
@@ -243,12 +259,14 @@ def produce_rows(bootstrap: str, rate: int, options: argparse.Namespace) -> None
     seconds = options.seconds
     name = f"{rate:,}/s" if rate else "max"
     flag = f"{rate}/s" if rate else "max"
+    own = {f"produce {name}, {RDKAFKA}": lambda: rdkafka_performance(bootstrap, seconds, rate)}
     rows(
         options,
         {
             f"produce {name}, bench": lambda: bench("produce", bootstrap, seconds, "--rate", flag),
             f"produce {name}, ProducerPerformance": lambda: java_produce(bootstrap, seconds, rate),
             f"produce {name}, librdkafka": lambda: librdkafka_produce(bootstrap, seconds, rate),
+            **(own if shutil.which(RDKAFKA) else {}),
         },
     )
 
