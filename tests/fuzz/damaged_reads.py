@@ -31,7 +31,7 @@ from broker_lite.pipeline.stream.log_watch import LogWatch
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
 from broker_lite.pipeline.stream.stretch import Stretch, read_stretch
 from tests.fuzz.damaged_cases import judge_all
-from tests.fuzz.log_damage import MOVED, SOUND, Case
+from tests.fuzz.log_damage import MOVED, SOUND, SWAPPED, Case
 from tests.fuzz.log_reference import HEADER, TrueBatch, TrueRow, could_be_whole, segments_of
 from tests.fuzz.log_templates import Template, make_templates
 from tests.support.command import seeded_main
@@ -244,6 +244,7 @@ def _is_in_place(template: Template, case: Case, batch: TrueBatch) -> bool:
     """Whether the bytes of a batch are there, between those of the batches around it.
 
     Those may have another offset now: a batch behind one that was in front of it is not in place.
+    Nor is one that changed places with a batch that was damaged, too: either may be the wrong one.
     """
     data = case.files[batch.path]
     own = [one for one in template.batches if one.path == batch.path]
@@ -251,6 +252,10 @@ def _is_in_place(template: Template, case: Case, batch: TrueBatch) -> bool:
     at = _place(data, batch)
     if at < 0:
         return False
+    if number and SWAPPED in case.classes:
+        front = own[number - 1]
+        if at == front.position and _place(data, front) < 0:
+            return False
     around = (
         [_place(data, one) for one in own[:number]],
         [_place_of_content(data, one, own) for one in own[number + 1 :]],

@@ -30,6 +30,7 @@ SIDE_FILES: Final = (
     "leader-epoch-checkpoint",
     ".kafka_cleanshutdown",
 )
+SWAPPED: Final = "batches swapped"
 MOVED: Final = frozenset(("block twice", "block over another", "blocks swapped"))
 """Sound batches can get to where others belong: either of two neighbours may be the wrong one."""
 SOUND: Final = ("nothing", "torn tail", "zeros behind")
@@ -208,7 +209,7 @@ CLASSES: Final[dict[str, Callable[[random.Random, bytearray, TrueBatch], None]]]
     "batch twice": _batch_twice,
     "batch over the next": _batch_over_next,
     "batch gone": _batch_gone,
-    "batches swapped": _batches_swapped,
+    SWAPPED: _batches_swapped,
     "block twice": _block_twice,
     "block over another": _block_over_other,
     "blocks swapped": _blocks_swapped,

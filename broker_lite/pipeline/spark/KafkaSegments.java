@@ -15,7 +15,6 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 import org.apache.spark.sql.internal.connector.SupportsMetadata;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.sources.Filter;
-import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
@@ -128,10 +127,9 @@ class SegmentsScanBuilder extends PythonScanBuilder implements SupportsPushDownR
 
     /** The columns of a packed batch are those of packed.py. */
     public Scan build() {
-        Scan rows = this.scanOf(this.wanted);
-        int cells = PackedColumn.cells(this.wanted) - 1; // a struct has one more, for nulls
+        int cells = PackedColumn.cellsOfFields(this.wanted);
         if (cells < 0) {
-            return rows;
+            return this.scanOf(this.wanted, this.filters);
         }
         int count = this.wanted.length();
         StructField[] fields = new StructField[count + 1 + cells];
@@ -144,11 +142,12 @@ class SegmentsScanBuilder extends PythonScanBuilder implements SupportsPushDownR
             fields[count + 1 + i] =
                     new StructField(PACKED + "." + i, DataTypes.BinaryType, true, Metadata.empty());
         }
-        Scan packed = this.scanOf(new StructType(fields));
-        return new SegmentsScan(rows, packed);
+        // Rows are for streams, which push no filters; to push any, Python is started.
+        Scan rows = this.scanOf(this.wanted, new Filter[0]);
+        return new SegmentsScan(rows, this.scanOf(new StructType(fields), this.filters));
     }
 
-    private Scan scanOf(StructType columns) {
+    private Scan scanOf(StructType columns, Filter[] pushed) {
         PythonDataSourceV2 chosen = this.source;
         if (!columns.equals(this.schema)) {
             // A source keeps the reader that was made first, which has all columns.
@@ -156,8 +155,8 @@ class SegmentsScanBuilder extends PythonScanBuilder implements SupportsPushDownR
             chosen.setShortName(this.name);
         }
         PythonScanBuilder inner = new PythonScanBuilder(chosen, this.name, columns, this.options);
-        if (this.filters.length > 0) {
-            inner.pushFilters(this.filters);
+        if (pushed.length > 0) {
+            inner.pushFilters(pushed);
         }
         return inner.build();
     }

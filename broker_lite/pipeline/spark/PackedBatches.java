@@ -101,6 +101,10 @@ class PackedReader implements PartitionReader {
         return new ColumnarBatch(columns, row.getInt(count));
     }
 
+    public void initMetricsValues(CustomTaskMetric[] metrics) {
+        this.inner.initMetricsValues(metrics);
+    }
+
     public CustomTaskMetric[] currentMetricsValues() {
         return this.inner.currentMetricsValues();
     }
@@ -197,14 +201,10 @@ class PackedColumn extends ColumnVector {
         }
     }
 
-    /** Returns how many cells a column of a type has; -1 if there is none of that type. */
-    static int cells(DataType type) {
+    /** Returns how many cells a column of a type has; -1 if no packed batch has that type. */
+    private static int cells(DataType type) {
         if (type instanceof StructType) {
-            int sum = 1;
-            for (int i = 0; i < ((StructType) type).length(); i++) {
-                sum = sum(sum, cells(((StructType) type).apply(i).dataType()));
-            }
-            return ((StructType) type).length() == 0 ? IMPOSSIBLE : sum;
+            return sum(1, cellsOfFields((StructType) type));
         }
         if (type instanceof ArrayType) {
             return sum(2, cells(((ArrayType) type).elementType()));
@@ -217,6 +217,15 @@ class PackedColumn extends ColumnVector {
             return 3;
         }
         return type instanceof BooleanType || width(type) > 0 ? 2 : IMPOSSIBLE;
+    }
+
+    /** Returns how many cells the columns of a schema have; -1 if one of them has none. */
+    static int cellsOfFields(StructType schema) {
+        int sum = schema.isEmpty() ? IMPOSSIBLE : 0;
+        for (int i = 0; i < schema.length(); i++) {
+            sum = sum(sum, cells(schema.apply(i).dataType()));
+        }
+        return sum;
     }
 
     private static int sum(int one, int other) {

@@ -2,7 +2,7 @@
 
 Spark makes rows of the Arrow batches of a data source in Python, which costs as much as reading
 them. In a packed batch a row stands for many records: its binary values are pieces of the buffers
-of Arrow, which Python does not copy. PackedBatches.java reads the columns where they lie in it. Its
+of Arrow, and only bits are copied. PackedBatches.java reads the columns where they lie in it. Its
 memory is that of any row: it does not have to be released, however a query ends.
 
 The columns of a packed batch are
@@ -38,8 +38,23 @@ PACKED: Final = "brokerlite.packed"
 # Java copies a cell more than once, which is cheap while it fits into the caches of a processor.
 # One of half a megabyte and more makes its garbage collector do extra work.
 _ROW_BYTES: Final = 384 << 10
-_OFFSET_BYTES: Final = 4
+_CELL_BYTES: Final = 1 << 10  # on average, because a cell costs Python and Java some microseconds
+_OFFSET: Final = struct.Struct("<i")
 _BITS: Final = 8
+# as width() of PackedBatches.java has them
+_WIDTHS: Final = {
+    pa.int8(): 1,
+    pa.int16(): 2,
+    pa.int32(): 4,
+    pa.int64(): 8,
+    pa.float32(): 4,
+    pa.float64(): 8,
+    pa.date32(): 4,
+    pa.timestamp("us"): 8,
+    pa.timestamp("us", tz="UTC"): 8,
+}
+_DECIMAL_BYTES: Final = 16
+_NOTHING: Final = pa.py_buffer(b"")
 
 
 def is_packed(schema: StructType) -> bool:
@@ -49,7 +64,8 @@ def is_packed(schema: StructType) -> bool:
 
 def without_packed(schema: StructType) -> StructType:
     """Return the columns of the records, of a schema that may ask for packed batches."""
-    return StructType([field for field in schema if not field.name.startswith(PACKED)])
+    names = [field.name for field in schema if f"{field.name}.".startswith(f"{PACKED}.")]
+    return StructType([field for field in schema if field.name not in names])
 
 
 def pack(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -59,8 +75,9 @@ def pack(batch: pa.RecordBatch) -> pa.RecordBatch:
         TypeError: a column has a type that cannot be packed.
     """
     count = batch.num_rows
-    step = max(count * _ROW_BYTES // max(batch.nbytes, 1) // _BITS * _BITS, _BITS)
-    bounds = [*range(0, count, step), count]
+    buffers = sum(len(column.buffers()) for column in batch.columns)
+    row_bytes = max(_ROW_BYTES, buffers * _CELL_BYTES)
+    bounds = [*range(0, count, max(count * row_bytes // max(batch.nbytes, 1), 1)), count]
     cells = _Cells()
     for column in batch.columns:
         cells.add(column, bounds)
@@ -85,7 +102,7 @@ class _Cells:
             for index in range(kind.num_fields):
                 self.add(array.field(index), bounds)
         elif pa.types.is_boolean(kind):
-            self._add_bits(buffers[1], start, bounds)
+            self._add_bits(buffers[1] or _NOTHING, start, bounds)
         elif pa.types.is_string(kind) or pa.types.is_binary(kind):
             self._add_bytes(buffers[2], self._add_offsets(buffers[1], start, bounds))
         elif pa.types.is_map(kind) or pa.types.is_list(kind):
@@ -93,36 +110,35 @@ class _Cells:
             children = [array.keys, array.items] if pa.types.is_map(kind) else [array.values]
             for child in children:
                 self.add(child, begins)
-        elif pa.types.is_primitive(kind) or pa.types.is_decimal128(kind):
-            width = kind.bit_width // _BITS
-            self._add_bytes(buffers[1], [(start + bound) * width for bound in bounds])
         else:
-            raise TypeError(f"a column of {kind} cannot be packed")
+            width = _DECIMAL_BYTES if pa.types.is_decimal128(kind) else _WIDTHS.get(kind)
+            if width is None:
+                raise TypeError(f"a column of {kind} cannot be packed")
+            self._add_bytes(buffers[1], [(start + bound) * width for bound in bounds])
 
     def _add_bytes(self, buffer: pa.Buffer | None, bounds: list[int]) -> None:
         """Add pieces of a buffer, between bytes."""
         offsets = pa.py_buffer(struct.pack(f"<{len(bounds)}i", *bounds))
-        data = pa.py_buffer(b"") if buffer is None else buffer
-        cells = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, offsets, data])
-        self.arrays.append(cells)
+        parts = [None, offsets, buffer or _NOTHING]
+        self.arrays.append(pa.Array.from_buffers(pa.binary(), len(bounds) - 1, parts))
 
     def _add_offsets(self, buffer: pa.Buffer | None, start: int, bounds: list[int]) -> list[int]:
         """Add offsets of values; return those at the bounds."""
         if not buffer:  # Arrow may have none if there are no values
             self._add_bytes(None, [0] * len(bounds))
             return [0] * len(bounds)
-        positions = [(start + bound) * _OFFSET_BYTES for bound in bounds]
+        positions = [(start + bound) * _OFFSET.size for bound in bounds]
         self._add_bytes(buffer, positions)
-        view = memoryview(buffer).cast("i")
-        return [view[start + bound] for bound in bounds]
+        view = memoryview(buffer)
+        return [_OFFSET.unpack_from(view, position)[0] for position in positions]
 
     def _add_bits(self, buffer: pa.Buffer | None, start: int, bounds: list[int]) -> None:
         """Add pieces of a buffer of bits; nulls if there is no buffer."""
-        cells: list[bytes | None] = []
+        if buffer is None:
+            self.arrays.append(pa.nulls(len(bounds) - 1, pa.binary()))
+            return
+        cells: list[bytes] = []
         for begin, end in pairwise(bounds):
-            if buffer is None:
-                cells.append(None)
-                continue
             first, last = start + begin, start + end
             head = struct.pack("<2i", end - begin, first % _BITS)
             piece = buffer.slice(first // _BITS, -(-last // _BITS) - first // _BITS)

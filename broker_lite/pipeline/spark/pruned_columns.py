@@ -8,7 +8,7 @@ Python, which plans and reads.
 Spark brings a Java compiler, Janino, for the code that it generates. So a session compiles the
 files against the very Spark that will run them, in half a second, and keeps the jar in the user's
 cache. Neither the wheel nor the machine needs a Java compiler. Where they cannot be compiled or the
-jar cannot be kept, Spark reads all columns, and a line in the log says why.
+jar cannot be kept, Spark reads all columns, by rows, and a line in the log says why.
 """
 
 import io
@@ -69,7 +69,7 @@ def prune_columns(spark: SparkSession) -> bool:
         spark: a session, but not one of Spark Connect.
 
     Returns:
-        False if it reads all columns, for the reason that is in the log.
+        False if it reads all columns, by rows, for the reason that is in the log.
     """
     if _is_there(spark):
         return True
@@ -79,7 +79,7 @@ def prune_columns(spark: SparkSession) -> bool:
             publish(jar, _compiled(spark), mode=_JAR_MODE)
     except (Py4JJavaError, OSError) as error:
         reason = str(getattr(error, "java_exception", error)).partition("\n")[0]
-        logger.warning("Spark reads all columns of kafka_segments reason=%s", reason)
+        logger.warning("Spark reads all columns of kafka_segments, by rows reason=%s", reason)
         return False
     spark.sql(f"ADD JAR '{jar}'")
     return True

@@ -1,4 +1,4 @@
-"""Spark's Kafka connector in the session that all tests share."""
+"""Spark's Kafka connector, and the source by rows, in the session that all tests share."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline.connector.jars import require_connector
+from tests.pipeline.spark.unpruned import Unpruned
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +21,9 @@ def connector(spark: SparkSession, connector_jars: list[Path]) -> SparkSession:
     for jar in connector_jars:
         spark.sql(f"ADD JAR '{jar}'")
     return spark
+
+
+@pytest.fixture(scope="session")
+def unpruned(spark: SparkSession) -> None:
+    """Make the name UNPRUNED known."""
+    spark.dataSource.register(Unpruned)

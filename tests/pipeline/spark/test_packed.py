@@ -200,15 +200,38 @@ def test_no_buffer_is_copied() -> None:
     assert cells.buffers()[2].address == values.buffers()[2].address
 
 
-def test_a_type_that_cannot_be_packed() -> None:
-    with pytest.raises(TypeError, match=r"a column of dictionary<.*> cannot be packed"):
-        pack(pa.record_batch({"column": pa.array(["a"]).dictionary_encode()}))
+def test_a_large_value_has_a_row_of_its_own() -> None:
+    packed = pack(pa.record_batch({"value": [bytes(400 << 10)] * 8, "offset": range(8)}))
+    assert packed.column(PACKED).to_pylist() == [1] * 8
+
+
+def test_many_columns_have_longer_rows() -> None:
+    batch = pa.record_batch({f"c{n}": pa.array(range(4000)) for n in range(500)})
+    assert pack(batch).column(PACKED).to_pylist() == [256] * 15 + [160]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a"]).dictionary_encode(),
+        pa.array(["a"], pa.large_string()),
+        pa.array([1], pa.uint64()),
+        pa.array([1], pa.timestamp("ms")),
+        pa.array([1], pa.duration("us")),
+    ],
+    ids=lambda column: str(column.type)[:12],
+)
+def test_a_type_that_cannot_be_packed(column: pa.Array) -> None:
+    with pytest.raises(TypeError, match=r"a column of .* cannot be packed"):
+        pack(pa.record_batch({"column": column}))
 
 
 def test_the_columns_of_a_schema() -> None:
     names = ("offset", PACKED, f"{PACKED}.0")
     offset, *packed = (StructField(name, LongType()) for name in names)
     asked, plain = StructType([offset, *packed]), StructType([offset])
+    other = StructField(f"{PACKED}Other", LongType())
+    assert without_packed(StructType([other])) == StructType([other])
     assert is_packed(asked)
     assert without_packed(asked) == plain
     assert not is_packed(plain)

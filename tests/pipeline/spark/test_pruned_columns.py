@@ -6,8 +6,6 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,25 +18,16 @@ from broker_lite.pipeline.spark.pruned_columns import (
     prune_columns,
     pruning_jar,
 )
-from broker_lite.pipeline.spark.source import KafkaSegmentsSource
 from broker_lite.pipeline.views.record_columns import ROWS_MAX
 from tests.pipeline.registry.avro_messages import encoded, field, record, stored
+from tests.pipeline.spark.unpruned import UNPRUNED, load, plan_of
 from tests.pipeline.support import T0, NewRecord, Partition, damage, numbered
 
-UNPRUNED = "kafka_segments_unpruned"
 ODD = [
     NewRecord(None, None),
     NewRecord(b"", b""),
     NewRecord(b"k", None, ((b"name", b"value"), (b"name", None), (b"", b""))),
 ]
-
-
-class Unpruned(KafkaSegmentsSource):
-    """The same source by a name that only Python knows: Spark prunes nothing."""
-
-    @classmethod
-    def name(cls) -> str:
-        return UNPRUNED
 
 
 @pytest.fixture(scope="module")
@@ -58,26 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module", autouse=True)
-def unpruned(spark: SparkSession) -> None:
-    spark.dataSource.register(Unpruned)
-
-
-def load(
-    spark: SparkSession, path: Path, form: str = "kafka_segments", **options: str
-) -> DataFrame:
-    return spark.read.format(form).options(**options).load(str(path))
-
-
-def plan_of(frame: DataFrame) -> str:
-    return str(frame._jdf.queryExecution().explainString(_mode(frame)))
-
-
-def _mode(frame: DataFrame) -> object:
-    jvm = frame.sparkSession.sparkContext._jvm
-    assert jvm is not None
-    return jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
-
+pytestmark = pytest.mark.usefixtures("unpruned")
 
 OPTIONS = [
     {},
@@ -156,57 +126,6 @@ def test_filters_still_choose_splits(spark: SparkSession, root: Path) -> None:
     rows = load(spark, root, **options).where("topic = 'users' AND partition = 1").select("key")
     assert rows.rdd.getNumPartitions() < load(spark, root, **options).rdd.getNumPartitions() / 2
     assert rows.count() == 3 + 1000 + 50 + 300 + 5
-
-
-def test_batches_come_by_columns(spark: SparkSession, root: Path) -> None:
-    assert "ColumnarToRow" in plan_of(load(spark, root).select("offset"))
-    assert "ColumnarToRow" not in plan_of(load(spark, root, UNPRUNED).select("offset"))
-
-
-def lengths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        yield pa.record_batch({"bytes": pc.binary_length(batch.column("value"))})
-
-
-def test_functions_in_python_behind_it(spark: SparkSession, root: Path) -> None:
-    """They get rows from another thread, and may leave before the end."""
-    slow = F.udf(lambda value: None if value is None else len(value), "int")
-    quick = F.udf(slow.func, "int", useArrow=True)
-    found = []
-    for rows in (load(spark, root), load(spark, root, UNPRUNED)):
-        asked = [
-            rows.select(slow("value").alias("bytes")),
-            rows.select(quick("value").alias("bytes")),
-            rows.select("value").mapInArrow(lengths, "bytes int"),
-            rows.where(slow("key") > 1).select(quick("value").alias("bytes")),
-            rows.select("value", "topic").cache().select(quick("value").alias("bytes")),
-        ]
-        found.append([one.agg(F.sum("bytes"), F.count("*")).collect() for one in asked])
-        assert [len(one.limit(3).collect()) for one in asked] == [3] * len(asked)
-    assert found[0] == found[1]
-
-
-def test_values_outlive_their_batch(spark: SparkSession, root: Path) -> None:
-    """What is kept while further batches come: sorted, joined, collected, the largest so far."""
-    found = []
-    for form in ("kafka_segments", UNPRUNED):
-        rows = load(spark, root, form, maxSplitBytes="9k", includeHeaders="true")
-        found.append(
-            [
-                rows.agg(F.max("topic"), F.min("topic"), F.max(F.struct("value", "key"))).collect(),
-                rows.groupBy("topic")
-                .agg(F.sort_array(F.collect_list("key")))
-                .sort("topic")
-                .collect(),
-                rows.sort("key", "value", "topic", "partition", "offset").collect(),
-                sorted(
-                    rows.select("topic", "partition", "offset", "key", "value")
-                    .toPandas()
-                    .itertuples(index=False)
-                ),
-            ]
-        )
-    assert found[0] == found[1]
 
 
 def test_a_schema_of_the_user_is_pruned_too(spark: SparkSession, root: Path) -> None:
@@ -297,7 +216,7 @@ def test_a_spark_that_it_does_not_fit(
     monkeypatch.setattr(pruned_columns, "_SOURCES", (source,))
     with caplog.at_level(logging.WARNING, "broker_lite.pipeline"):
         assert not prune_columns(spark)
-    assert "all columns of kafka_segments reason=" in caplog.text
+    assert "all columns of kafka_segments, by rows reason=" in caplog.text
     assert not pruning_jar().exists()
 
 
@@ -306,7 +225,7 @@ def test_a_cache_that_cannot_be_written(
 ) -> None:
     cache.write_text("a file")
     assert not prune_columns(spark)
-    assert "all columns of kafka_segments reason=" in caplog.text
+    assert "all columns of kafka_segments, by rows reason=" in caplog.text
 
 
 def test_the_setting() -> None:
