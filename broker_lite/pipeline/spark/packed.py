@@ -64,8 +64,9 @@ def is_packed(schema: StructType) -> bool:
 
 def without_packed(schema: StructType) -> StructType:
     """Return the columns of the records, of a schema that may ask for packed batches."""
-    names = [field.name for field in schema if f"{field.name}.".startswith(f"{PACKED}.")]
-    return StructType([field for field in schema if field.name not in names])
+    cell = f"{PACKED}."
+    own = [one for one in schema if one.name != PACKED and not one.name.startswith(cell)]
+    return StructType(own)
 
 
 def pack(batch: pa.RecordBatch) -> pa.RecordBatch:
