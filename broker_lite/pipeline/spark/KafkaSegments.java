@@ -142,7 +142,7 @@ class SegmentsScanBuilder extends PythonScanBuilder implements SupportsPushDownR
             fields[count + 1 + i] =
                     new StructField(PACKED + "." + i, DataTypes.BinaryType, true, Metadata.empty());
         }
-        // Rows are for streams, which push no filters; to push any, Python is started.
+        // Only streams read rows, and Spark pushes no filters into a stream. Pushing starts Python.
         Scan rows = this.scanOf(this.wanted, new Filter[0]);
         return new SegmentsScan(rows, this.scanOf(new StructType(fields), this.filters));
     }
