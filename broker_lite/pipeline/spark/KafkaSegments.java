@@ -22,13 +22,13 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source kafka_segments for Spark's Java: only the columns that a query needs are read, and
- * without a row for each record.
+ * The data source kafka_segments for Spark's Java: only the columns that a query needs are read,
+ * and without a row for each record.
  *
  * <p>Planning, reading, writing and streams are those of the data source in Python, by Spark's own
  * classes. Two things are added to them: the columns that Spark prunes are handed to Python as the
- * schema of the reader, as .schema(...) does; and a batch query asks for packed batches, one row for
- * many records, and reads them by columns.
+ * schema of the reader, as .schema(...) does; and a batch query asks for packed batches, one row
+ * for many records, and reads them by columns.
  *
  * <p>pruned_columns.py compiles this file with the compiler that Spark brings for its generated
  * code (Janino), against the very Spark that will run it. Janino ignores type arguments, hence raw
