@@ -261,7 +261,7 @@ class PackedColumn extends ColumnVector {
         return (found >> (int) (position & 7) & 1) != 0;
     }
 
-    /** Sets where each value begins, counted from the first one, but not where the last one ends. */
+    /** Sets where each value begins, from the first one on, but not where the last one ends. */
     private void setBegins(PackedCells offsets) {
         this.count = offsets.length() / 4;
         this.begins = new int[this.count + 1];
