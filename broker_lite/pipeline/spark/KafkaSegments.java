@@ -30,9 +30,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * schema of the reader, as .schema(...) does; and a batch query asks for packed batches, one row
  * for many records, and reads them by columns.
  *
- * <p>pruned_columns.py compiles this file and PackedBatches.java with the compiler that Spark brings
- * for its generated code (Janino), against the very Spark that will run them. Janino ignores type
- * arguments, hence raw types.
+ * <p>pruned_columns.py compiles this file and PackedBatches.java with the compiler that Spark
+ * brings for its generated code (Janino), against the very Spark that will run them. Janino ignores
+ * type arguments, hence raw types.
  */
 public class KafkaSegments extends PythonDataSourceV2 implements DataSourceRegister {
     private String name;
