@@ -1,4 +1,4 @@
-"""The command line of the benches that run cases beside a real Kafka, or beside a floor in C."""
+"""The command line of the benches that run cases, beside a real Kafka or alone."""
 
 import argparse
 import os

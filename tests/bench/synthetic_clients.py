@@ -1,15 +1,13 @@
 """How fast real consumers read synthetic records, beside stored ones in the page cache.
 
-    python -m tests.bench.synthetic_clients [--records 3000000] [--rounds 3] [--clients franz]
+    python -m tests.bench.synthetic_clients [--scale 1.0] [--rounds 3] [--cases franz]
 
-Records of 100 bytes in batches of 16 KB, the same ones in both topics. Clients read from the begin
-of one topic, then of the other, round by round. Each tells its own rate, without its start. Those
-in Python read a tenth of the records. rdkafka_performance, an example in librdkafka's sources,
-takes part where it is on PATH.
+3 million records of 100 bytes in batches of 16 KB, the same ones in both topics. Clients read from
+the begin of one topic, then of the other, round by round. Each tells its own rate, without its
+start. Those in Python read a tenth of the records. rdkafka_performance, an example in librdkafka's
+sources, takes part where it is on PATH.
 """
 
-import argparse
-import os
 import re
 import shutil
 import subprocess
@@ -23,12 +21,14 @@ from typing import Final
 
 from broker_lite.record.canned import CannedShape, canned_batches
 from tests.bench.load_client import LoadClient, cpu_s, create_topic, produce_frame
+from tests.bench.options import begin
 from tests.bench.synthetic import synthetic
 from tests.conformance.clients import Builds
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import environment
 from tests.support.reference_kafka import java_command
 
+RECORDS: Final = 3_000_000
 RECORD_BYTES: Final = 100
 SHAPE: Final = CannedShape(batch_records=150, record_bytes=RECORD_BYTES)
 HOST: Final = "127.0.0.1"
@@ -162,6 +162,17 @@ def read(reader: Reader, broker: BrokerProcess, topic: str, count: int) -> Readi
     return Reading(rate, spent_s / (count * RECORD_BYTES) * 1e9)
 
 
+def in_turns(
+    reader: Reader, broker: BrokerProcess, topics: tuple[str, str], count: int, rounds: int
+) -> dict[str, list[Reading]]:
+    """Read two topics round by round, the one that was second first in the next round."""
+    found: dict[str, list[Reading]] = {topic: [] for topic in topics}
+    for number in range(rounds):
+        for topic in topics if number % 2 == 0 else reversed(topics):
+            found[topic].append(read(reader, broker, topic, count))
+    return found
+
+
 def row(name: str, stored: list[Reading], made: list[Reading]) -> str:
     """One line of the table: the rates of all rounds, the least CPU, the ratio of the medians."""
 
@@ -175,31 +186,23 @@ def row(name: str, stored: list[Reading], made: list[Reading]) -> str:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--records", type=int, default=3_000_000, help="that a client reads")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--clients", default="", help="only clients whose name holds this")
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    options = begin(__doc__, beside_kafka=False)
+    records = int(RECORDS * options.scale)
     with (
-        tempfile.TemporaryDirectory(prefix="synthetic-clients-") as folder,
+        tempfile.TemporaryDirectory(prefix="synthetic-clients-", dir=options.folder) as folder,
         BrokerProcess(Path(folder) / "data") as broker,
     ):
-        fill(broker.port, "stored", options.records)
+        fill(broker.port, "stored", records)
         made = synthetic(broker.port, (SHAPE.batch_records, SHAPE.record_bytes))
         for name, reader in readers(Builds(Path(folder))).items():
-            if options.clients not in name:
+            if options.cases not in name:
                 continue
             if name == RDKAFKA and shutil.which(name) is None:
                 print(f"{name:20} | is not on PATH")
                 continue
-            count = int(options.records * reader.share)
-            found: dict[str, list[Reading]] = {"stored": [], made: []}
-            for number in range(options.rounds):
-                topics = list(found)
-                for topic in topics if number % 2 == 0 else reversed(topics):
-                    found[topic].append(read(reader, broker, topic, count))
-            print(row(name, found["stored"], found[made]), flush=True)
+            count = int(records * reader.share)
+            found = in_turns(reader, broker, ("stored", made), count, options.rounds)
+            print(row(name, *found.values()), flush=True)
     return 0
 
 

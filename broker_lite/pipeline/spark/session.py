@@ -8,7 +8,8 @@ that was made. If all of Spark runs on this machine, it listens on the loopback 
 run this Python.
 
 `spark.broker_lite.logs=PATH` makes the topics of a log directory tables of the database `logs`.
-`spark.broker_lite.pruning=false` makes Spark read all columns, as in a session not from here.
+`spark.broker_lite.pruning=false` makes Spark read all columns, by rows, as in a session not from
+here.
 
 An existing session is returned unchanged. In a program that spark-submit runs, its settings win
 over these defaults, but not over `conf`.

@@ -46,7 +46,7 @@ def batches_of(frame: DataFrame) -> int:
     """How many columnar batches a query had; it has been executed."""
     plan = frame._jdf.queryExecution().executedPlan()
     while plan.nodeName() != "ColumnarToRow":
-        (plan,) = [plan.children().apply(0)]
+        plan = plan.children().apply(0)
     return int(plan.metrics().apply("numInputBatches").value())
 
 
@@ -97,15 +97,17 @@ def test_functions_in_python_behind_it(both: list[DataFrame]) -> None:
     quick = F.udf(slow.func, "int", useArrow=True)
     found = []
     for rows in both:
+        cached = rows.select("value", "topic").cache()
         asked = [
             rows.select(slow("value").alias("bytes")),
             rows.select(quick("value").alias("bytes")),
             rows.select("value").mapInArrow(lengths, "bytes int"),
             rows.where(slow("key") > 1).select(quick("value").alias("bytes")),
-            rows.select("value", "topic").cache().select(quick("value").alias("bytes")),
+            cached.select(quick("value").alias("bytes")),
         ]
         found.append([one.agg(F.sum("bytes"), F.count("*")).collect() for one in asked])
         assert [len(one.limit(3).collect()) for one in asked] == [3] * len(asked)
+        cached.unpersist()
     assert found[0] == found[1]
 
 
